@@ -26,7 +26,8 @@
 //! [`base_image`] does at run time what the link does otherwise, for programs that hold bitcode and no image.
 //!
 //! [`internalize`](mod@internalize) is no part of that: every device image made of bitcode goes through it.
-//! `assembly` tells both what assembly text may name.
+//! `assembly` tells both what assembly text may name; `floating_point_environment`
+//! what rounding and exceptions are set by.
 #![forbid(unsafe_code)]
 
 mod ahead_of_time;
@@ -38,6 +39,7 @@ pub mod captured;
 pub mod compile;
 pub mod dispatch_stub;
 pub mod error;
+mod floating_point_environment;
 pub mod gpu;
 pub mod internalize;
 pub mod kernel_sources;

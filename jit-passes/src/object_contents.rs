@@ -5,8 +5,8 @@
 //! variables, if types say so (TBAA), or if the kernel declares that the object is changed through no other
 //! pointer (`noalias`). What may write anywhere, or order accesses between threads so that someone else's
 //! writes count, rules every object out: unknown calls, fences, atomic accesses that are stronger than
-//! relaxed, `volatile`. Kernels that run at the same time and write the object would race with this one's
-//! loads.
+//! relaxed or whose value the kernel goes by, `volatile`. Kernels that run at the same time and write the
+//! object would race with this one's loads.
 //!
 //! [`noted`] keeps what is known over a pipeline that drops the types.
 

@@ -69,7 +69,7 @@ pub fn prepare<'ctx>(
     verify(module, "device code")?;
     // Clang may be what does the link-time optimisation of the base image.
     forget_tail_calls(module);
-    resolve_aliases(module);
+    resolve_aliases(module, gpu.is_some_and(|gpu| gpu.is_all_bitcode));
     make_unwritten_variables_constant(module);
     let surroundings = gpu.map(|gpu| Surroundings::of(gpu.device_runtime, gpu.is_all_bitcode));
     let unpacked = match gpu {

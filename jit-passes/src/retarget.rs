@@ -16,7 +16,7 @@ use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::targets::TargetMachine;
 use offloom_ir::processor::{Processor, is_unknown_processor};
 use offloom_ir::symbol::{Symbol, functions};
-use offloom_ir::vector_abi::{VectorAtBoundary, widest_vector_at_boundary};
+use offloom_ir::vector_abi::widest_vector_at_boundary;
 
 use crate::match_bits::is_bound_to_processor;
 
@@ -302,27 +302,23 @@ fn resolve(device: &Device<'_>, triple: &str) -> Result<(String, Features), Reta
 /// Vectors of 256 bits are passed in one register with AVX and in two without, and so on; the other side of a
 /// call keeps the image's features.
 fn refuse_vectors(module: &Module<'_>, cpu: &str, features: &Features) -> Result<(), RetargetError> {
-    let Some(VectorAtBoundary { function, bits }) = widest_vector_at_boundary(module) else {
-        return Ok(());
-    };
-    let image = functions(module)
-        .into_iter()
-        .find(|symbol| symbol.name() == function)
-        .map(|symbol| {
-            let attribute = |key| symbol.string_attribute(key).unwrap_or_default();
-            x86::register_bits(
-                &attribute(TARGET_CPU),
-                &Features::parse(&attribute(TARGET_FEATURES)),
-            )
-        })
-        .unwrap_or_default();
-    let device = x86::register_bits(cpu, features);
-    if bits > image && device > image {
-        return Err(RetargetError::VectorAtBoundary {
-            function,
-            bits,
-            cpu: cpu.to_owned(),
-        });
+    let device = x86::register_bits(cpu, features).unwrap_or(x86::WIDEST_REGISTER);
+    for symbol in functions(module) {
+        let bits = widest_vector_at_boundary(&symbol);
+        if bits <= x86::NARROWEST_REGISTER {
+            continue;
+        }
+        let attribute = |key| symbol.string_attribute(key).unwrap_or_default();
+        let image_features = Features::parse(&attribute(TARGET_FEATURES));
+        let image = x86::register_bits(&attribute(TARGET_CPU), &image_features);
+        let image = image.unwrap_or(x86::NARROWEST_REGISTER);
+        if bits > image && device > image {
+            return Err(RetargetError::VectorAtBoundary {
+                function: symbol.name(),
+                bits,
+                cpu: cpu.to_owned(),
+            });
+        }
     }
     Ok(())
 }

@@ -30,6 +30,7 @@ use offloom_ir::symbol::{AddressUse, Symbol, SymbolKind, symbols};
 use crate::ahead_of_time;
 use crate::argument_list;
 use crate::assembly::Assembly;
+use crate::floating_point_environment;
 use crate::gpu;
 use crate::gpu::obstacles::Surroundings;
 
@@ -96,6 +97,9 @@ pub enum Obstacle {
     /// can be told of them.
     #[error("it handles exceptions, and the program has an unwinder of its own (-static-libgcc)")]
     OwnUnwinder,
+    /// LLVM computes with constants as if the environment was the default one, and nobody asked.
+    #[error("it calls `{0}`, which reads or changes the floating-point environment")]
+    FloatingPointEnvironment(String),
     /// LLVM sees neither that the symbol is used nor by which name a variant would have it.
     #[error("its inline assembly names `{0}`")]
     NamedInAssembly(String),
@@ -147,7 +151,8 @@ pub(crate) fn reached_from(kernel: Symbol<'_>) -> Vec<Symbol<'_>> {
     Reached::from(kernel).in_order
 }
 
-/// Surveys the module. Aliases must have been resolved ([`offloom_ir::module::resolve_aliases`]). `gpu`:
+/// Surveys the module. Aliases that stand for one thing must have been resolved
+/// ([`offloom_ir::module::resolve_aliases`]). `gpu`:
 /// what is beside a GPU's module.
 pub fn survey(module: &Module<'_>, gpu: Option<&Surroundings>) -> Survey {
     name_everything(module);
@@ -306,7 +311,8 @@ pub(crate) fn is_table(global: Symbol<'_>) -> bool {
 
 /// What is in the functions of a module that no variant can have.
 struct FunctionObstacles<'ctx> {
-    /// Functions with inline assembly that names a symbol of the module, each with the name.
+    /// Functions with inline assembly that names a symbol of the module, or what the floating-point environment
+    /// is changed by, each with the name.
     named_in_assembly: HashMap<Symbol<'ctx>, String>,
     own_unwinder: bool,
 }
@@ -320,7 +326,8 @@ impl<'ctx> FunctionObstacles<'ctx> {
             let Some(assembly) = assembly.filter(|assembly| !assembly.is_empty()) else {
                 continue;
             };
-            let mut names = all.iter().map(|other| other.name());
+            let of_environment = floating_point_environment::NAMES_IN_ASSEMBLY.map(str::to_owned);
+            let mut names = all.iter().map(|other| other.name()).chain(of_environment);
             if let Some(name) = names.find(|name| assembly.may_name(name)) {
                 named_in_assembly.insert(global, name);
             }
@@ -425,6 +432,9 @@ impl<'ctx> Reached<'ctx> {
             }
             if global.kind() == SymbolKind::IFunc {
                 return Some(Obstacle::IndirectFunction(global.name()));
+            }
+            if !is_gpu && floating_point_environment::is_function_of(*global) {
+                return Some(Obstacle::FloatingPointEnvironment(global.name()));
             }
             global
                 .has_address_taken_block()

@@ -125,8 +125,10 @@ fn delete_link_tables(module: &Module<'_>) {
 fn make_anchor<'ctx>(global: Symbol<'ctx>, symbol: &str) -> Option<Symbol<'ctx>> {
     let mut twin = None;
     if global.is_declaration() || global.is_interposable() {
-        global.become_declaration();
-    } else if global.kind() == SymbolKind::Function {
+        global.become_declaration().set_name(symbol);
+        return None;
+    }
+    if global.kind() == SymbolKind::Function {
         if global.address_uses().contains(&AddressUse::Callee) {
             twin = global.split_direct_calls().as_function().map(Symbol::from);
         }

@@ -49,7 +49,10 @@ impl Surroundings {
         match global.kind() {
             SymbolKind::Variable => self.of_variable(global),
             SymbolKind::Function => self.of_function(global),
-            SymbolKind::Alias => None,
+            SymbolKind::Alias => {
+                let is_replaceable = global.is_interposable() && !self.is_all_bitcode;
+                is_replaceable.then(|| Obstacle::Replaceable(global.name()))
+            }
             SymbolKind::IFunc => Some(Obstacle::IndirectFunction(global.name())),
         }
     }

@@ -1,5 +1,7 @@
 //! x86.
 
+use offloom_ir::processor::Processor;
+
 use super::features::Features;
 
 /// What variants are compiled with, whatever the processor has. The first three round otherwise than code
@@ -10,20 +12,19 @@ use super::features::Features;
 pub(super) const FOR_VARIANTS: &str =
     "-avx512bf16,-avx512fp16,-avxneconvert,+prefer-no-gather,+prefer-no-scatter,+prefer-256-bit";
 
-/// Bits of the widest vector register that is used for passing vectors. A processor is known by the names
-/// that have neither AVX nor AVX-512; any other is taken to have both, unless a feature says otherwise.
-pub(super) fn register_bits(cpu: &str, features: &Features) -> u32 {
-    let by_name = match cpu {
-        "" | "generic" | "x86-64" | "x86-64-v2" | "nocona" | "core2" | "nehalem" => 128,
-        "x86-64-v3" | "haswell" | "broadwell" | "znver1" | "znver2" | "znver3" => 256,
-        _ => 512,
-    };
-    match (features.get("avx"), features.get("avx512f")) {
-        (Some(false), _) => 128,
-        (_, Some(true)) => 512,
-        (_, Some(false)) => by_name.min(256),
-        (Some(true), None) => by_name.max(256),
-        (None, None) if features.get("avx2") == Some(true) => by_name.max(256),
-        (None, None) => by_name,
-    }
+/// Bits of vector registers, without AVX and with AVX-512.
+pub(super) const NARROWEST_REGISTER: u32 = 128;
+pub(super) const WIDEST_REGISTER: u32 = 512;
+
+/// Bits of the widest vector register that is used for passing vectors; `None`: LLVM does not know the
+/// processor.
+pub(super) fn register_bits(cpu: &str, features: &Features) -> Option<u32> {
+    let processor = Processor::named(if cpu.is_empty() { "x86-64" } else { cpu })?;
+    let features = features.to_string();
+    let has = |feature| processor.has_with(&features, feature);
+    Some(match (has("avx"), has("avx512f")) {
+        (_, true) => WIDEST_REGISTER,
+        (true, false) => 256,
+        (false, false) => NARROWEST_REGISTER,
+    })
 }

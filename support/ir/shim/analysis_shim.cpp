@@ -12,6 +12,7 @@
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Function.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
@@ -46,35 +47,20 @@ static bool isCalledOnlyHere(const Function &F) { return F.hasLocalLinkage() && 
 
 extern "C" {
 
-/// Bits of the widest vector over 128 bits that crosses the module's boundary, with the definition it
-/// concerns, or null.
-uint32_t offloom_ir_widest_vector_at_boundary(LLVMModuleRef module, LLVMValueRef *function) {
-  uint64_t Widest = 128;
-  *function = nullptr;
-  auto Note = [&](uint64_t Bits, Function &F) {
-    if (Bits > Widest) {
-      Widest = Bits;
-      *function = wrap(&F);
-    }
-  };
-  for (Function &F : *unwrap(module)) {
-    if (F.isDeclaration())
+/// Bits of the widest vector that the definition exchanges with code outside of its module; 0: none.
+uint32_t offloom_ir_widest_vector_at_boundary(LLVMValueRef function) {
+  const auto *F = unwrap<Function>(function);
+  uint64_t Widest = isCalledOnlyHere(*F) ? 0 : widestVectorPassed(F->getFunctionType());
+  for (const Instruction &I : instructions(*F)) {
+    auto *Call = dyn_cast<CallBase>(&I);
+    if (!Call || Call->isInlineAsm())
       continue;
-    if (!isCalledOnlyHere(F))
-      Note(widestVectorPassed(F.getFunctionType()), F);
-    for (BasicBlock &B : F) {
-      for (Instruction &I : B) {
-        auto *Call = dyn_cast<CallBase>(&I);
-        if (!Call || Call->isInlineAsm())
-          continue;
-        const Function *Callee = Call->getCalledFunction();
-        if (Callee && (Callee->isIntrinsic() || isCalledOnlyHere(*Callee)))
-          continue;
-        Note(widestVectorPassed(Call->getFunctionType()), F);
-        for (const Use &Argument : Call->args())
-          Note(widestVector(Argument->getType()), F);
-      }
-    }
+    const Function *Callee = Call->getCalledFunction();
+    if (Callee && (Callee->isIntrinsic() || isCalledOnlyHere(*Callee)))
+      continue;
+    Widest = std::max(Widest, widestVectorPassed(Call->getFunctionType()));
+    for (const Use &Argument : Call->args())
+      Widest = std::max(Widest, widestVector(Argument->getType()));
   }
   return static_cast<uint32_t>(Widest);
 }
@@ -94,18 +80,61 @@ void offloom_ir_loop_blocks(LLVMValueRef function, uint8_t *blocks) {
 
 // ---- memory_effects.rs ----
 
-/// Whether other threads may see this access in an order that they rely on.
+/// Whether the value, or one that a loop goes on with in its place, is what an exchange of memory at this
+/// address expects there.
+static bool isExpectedAt(const Value *V, const Value *Pointer) {
+  SmallPtrSet<const Value *, 8> Seen;
+  SmallVector<const Value *, 8> Open = {V};
+  while (!Open.empty()) {
+    const Value *Next = Open.pop_back_val();
+    if (!Seen.insert(Next).second)
+      continue;
+    for (const User *U : Next->users()) {
+      auto *Exchange = dyn_cast<AtomicCmpXchgInst>(U);
+      if (Exchange && Exchange->getPointerOperand() == Pointer && Exchange->getCompareOperand() == Next)
+        return true;
+      if (isa<PHINode, CastInst>(U))
+        Open.push_back(U);
+    }
+  }
+  return false;
+}
+
+/// Whether the expected value was read of the same memory: by the exchange before, or ahead of the loop.
+static bool expectsWhatWasRead(const AtomicCmpXchgInst &Exchange) {
+  SmallPtrSet<const Value *, 8> Seen;
+  SmallVector<const Value *, 8> Open = {Exchange.getCompareOperand()};
+  while (!Open.empty()) {
+    const Value *Next = Open.pop_back_val();
+    if (!Seen.insert(Next).second)
+      continue;
+    if (isa<PHINode, CastInst>(Next)) {
+      append_range(Open, cast<Instruction>(Next)->operand_values());
+      continue;
+    }
+    auto *Extract = dyn_cast<ExtractValueInst>(Next);
+    const auto *Load = dyn_cast<LoadInst>(Next);
+    if (!(Extract && Extract->getAggregateOperand() == &Exchange) &&
+        !(Load && Load->getPointerOperand() == Exchange.getPointerOperand()))
+      return false;
+  }
+  return true;
+}
+
+/// Whether other threads may see this access in an order that they rely on, or this thread may wait by it for
+/// what they write: a barrier behind it is enough to see the rest then. An update of memory, also as a loop
+/// of exchanges, waits for nothing.
 static bool synchronizes(const Instruction &I) {
   if (I.isVolatile() || isa<FenceInst>(I))
     return true;
   if (auto *Load = dyn_cast<LoadInst>(&I))
-    return isStrongerThanMonotonic(Load->getOrdering());
+    return Load->isAtomic() && (isStrongerThanMonotonic(Load->getOrdering()) || !isExpectedAt(Load, Load->getPointerOperand()));
   if (auto *Store = dyn_cast<StoreInst>(&I))
     return isStrongerThanMonotonic(Store->getOrdering());
   if (auto *Update = dyn_cast<AtomicRMWInst>(&I))
-    return isStrongerThanMonotonic(Update->getOrdering());
+    return isStrongerThanMonotonic(Update->getOrdering()) || !Update->use_empty();
   if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(&I))
-    return isStrongerThanMonotonic(Exchange->getMergedOrdering());
+    return isStrongerThanMonotonic(Exchange->getMergedOrdering()) || !expectsWhatWasRead(*Exchange);
   return false;
 }
 
@@ -158,7 +187,8 @@ int64_t offloom_ir_written_pointers(LLVMValueRef instruction, bool only_operands
 /// `capacity` of them.
 size_t offloom_ir_underlying_objects(LLVMValueRef pointer, LLVMValueRef *objects, size_t capacity) {
   SmallVector<const Value *, 4> Found;
-  getUnderlyingObjects(unwrap(pointer), Found, nullptr, /*MaxLookup=*/0);
+  // Not without end, which code that is never reached may have none of.
+  getUnderlyingObjects(unwrap(pointer), Found, nullptr, /*MaxLookup=*/64);
   for (size_t I = 0; I < std::min(capacity, Found.size()); ++I)
     objects[I] = wrap(Found[I]);
   return Found.size();

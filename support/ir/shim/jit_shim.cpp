@@ -13,6 +13,7 @@
 #include "llvm/CodeGen/MachineOptimizationRemarkEmitter.h"
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/Function.h"
+#include "llvm/IR/GlobalAlias.h"
 #include "llvm/IR/GlobalObject.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -118,6 +119,25 @@ LLVMModuleRef offloom_ir_copy_module(LLVMModuleRef module) {
 /// Whether another definition may replace this one when the module is linked or loaded.
 bool offloom_ir_is_interposable(LLVMValueRef global) { return unwrap<GlobalValue>(global)->isInterposable(); }
 
+/// Whether an instruction reads or writes what the global's name stands for, or part of it.
+bool offloom_ir_is_accessed_by_name(LLVMValueRef global) {
+  SmallVector<const Value *, 8> Open = {unwrap(global)};
+  SmallPtrSet<const Value *, 8> Seen;
+  while (!Open.empty()) {
+    const Value *Next = Open.pop_back_val();
+    if (!Seen.insert(Next).second)
+      continue;
+    for (const User *U : Next->users()) {
+      auto *I = dyn_cast<Instruction>(U);
+      if (isa<MemIntrinsic>(U) || (I && I->mayReadOrWriteMemory() && getPointerOperand(I) == Next))
+        return true;
+      if (isa<ConstantExpr, GetElementPtrInst, CastInst>(U))
+        Open.push_back(U);
+    }
+  }
+  return false;
+}
+
 /// Whether a block of the function has its address taken (`blockaddress`).
 bool offloom_ir_has_address_taken_block(LLVMValueRef function) { return hasAddressTakenBlock(*unwrap<Function>(function)); }
 
@@ -147,6 +167,22 @@ void offloom_ir_detach_global(LLVMValueRef global, bool drop_definition, LLVMLin
   value->setPartition("");
   LLVMSetLinkage(global, linkage);
   value->setDSOLocal(value->hasLocalLinkage());
+}
+
+/// Puts a declaration of something that is defined elsewhere in the place of an alias.
+LLVMValueRef offloom_ir_declare_for_alias(LLVMValueRef alias) {
+  auto *Alias = unwrap<GlobalAlias>(alias);
+  Module &M = *Alias->getParent();
+  GlobalValue *Declared;
+  if (auto *Type = dyn_cast<FunctionType>(Alias->getValueType()))
+    Declared = Function::Create(Type, GlobalValue::ExternalLinkage, Alias->getAddressSpace(), "", &M);
+  else
+    Declared = new GlobalVariable(M, Alias->getValueType(), /*isConstant=*/false, GlobalValue::ExternalLinkage, nullptr, "",
+                                  nullptr, Alias->getThreadLocalMode(), Alias->getAddressSpace());
+  Declared->takeName(Alias);
+  Alias->replaceAllUsesWith(Declared);
+  Alias->eraseFromParent();
+  return wrap(Declared);
 }
 
 /// Clones a function definition into its module, with internal linkage. The clone's name is made unique from

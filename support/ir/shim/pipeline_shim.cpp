@@ -138,7 +138,7 @@ bool usesLocal(const Instruction &I) {
   return any_of(I.operand_values(), [](const Value *Operand) {
     SmallVector<const Value *, 4> Objects;
     if (Operand->getType()->isPointerTy())
-      getUnderlyingObjects(Operand, Objects, /*LI=*/nullptr, /*MaxLookup=*/0);
+      getUnderlyingObjects(Operand, Objects, /*LI=*/nullptr, /*MaxLookup=*/64);
     return any_of(Objects, [](const Value *Object) { return isa<AllocaInst>(Object); });
   });
 }

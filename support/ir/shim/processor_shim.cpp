@@ -48,8 +48,8 @@ bool offloom_ir_knows_processor(const char *triple, const char *cpu) {
   return Info && Info->isCPUStringValid(cpu);
 }
 
-bool offloom_ir_processor_has_feature(const char *triple, const char *cpu, const char *feature) {
-  const std::unique_ptr<MCSubtargetInfo> Info = subtarget(triple, cpu);
+bool offloom_ir_processor_has_feature(const char *triple, const char *cpu, const char *features, const char *feature) {
+  const std::unique_ptr<MCSubtargetInfo> Info = subtarget(triple, cpu, features);
   return Info && Info->checkFeatures(std::string("+") + feature);
 }
 

@@ -127,12 +127,13 @@ pub fn inline_assembly(module: &Module<'_>) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Replaces every alias by what it stands for. The aliases stay, without uses but in `@llvm.used` and
+/// Replaces every alias by what it stands for; `is_whole`: also where another definition might take its place
+/// (a weak one), since there is none. The aliases stay, without uses but in `@llvm.used` and
 /// `@llvm.compiler.used`: assembly may name them.
-pub fn resolve_aliases(module: &Module<'_>) {
+pub fn resolve_aliases(module: &Module<'_>, is_whole: bool) {
     let listed = UsedList::BOTH.map(|list| (list, used(module, list)));
     for alias in symbols(module) {
-        if alias.kind() == SymbolKind::Alias {
+        if alias.kind() == SymbolKind::Alias && (is_whole || !alias.is_interposable()) {
             // SAFETY: an alias and its target have the same type, a pointer.
             unsafe { LLVMReplaceAllUsesWith(alias.as_value_ref(), LLVMAliasGetAliasee(alias.as_value_ref())) }
         }

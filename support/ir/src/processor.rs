@@ -13,6 +13,7 @@ unsafe extern "C" {
     fn offloom_ir_processor_has_feature(
         triple: *const c_char,
         cpu: *const c_char,
+        features: *const c_char,
         feature: *const c_char,
     ) -> bool;
     fn offloom_ir_has_by_name(
@@ -103,11 +104,22 @@ impl Processor {
 
     /// Whether it has the feature, named as LLVM names it (`avx2`).
     pub fn has(&self, feature: &str) -> bool {
-        CString::new(feature).is_ok_and(|feature| {
-            // SAFETY: the strings live during the call, and LLVM knows the processor.
-            unsafe {
-                offloom_ir_processor_has_feature(self.triple.as_ptr(), self.name.as_ptr(), feature.as_ptr())
-            }
-        })
+        self.has_with("", feature)
+    }
+
+    /// Whether it has the feature if it has, or has not, these (`+a,-b`) and what they bring with them.
+    pub fn has_with(&self, features: &str, feature: &str) -> bool {
+        let (Ok(features), Ok(feature)) = (CString::new(features), CString::new(feature)) else {
+            return false;
+        };
+        // SAFETY: the strings live during the call, and LLVM knows the processor.
+        unsafe {
+            offloom_ir_processor_has_feature(
+                self.triple.as_ptr(),
+                self.name.as_ptr(),
+                features.as_ptr(),
+                feature.as_ptr(),
+            )
+        }
     }
 }

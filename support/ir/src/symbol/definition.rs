@@ -11,6 +11,8 @@ use super::{Symbol, SymbolKind};
 
 unsafe extern "C" {
     fn offloom_ir_make_constant_if_only_loaded(variable: LLVMValueRef) -> bool;
+    fn offloom_ir_declare_for_alias(alias: LLVMValueRef) -> LLVMValueRef;
+    fn offloom_ir_is_accessed_by_name(global: LLVMValueRef) -> bool;
     fn offloom_ir_is_interposable(global: LLVMValueRef) -> bool;
     fn offloom_ir_has_address_taken_block(function: LLVMValueRef) -> bool;
     fn offloom_ir_detach_global(global: LLVMValueRef, drop_definition: bool, linkage: LLVMLinkage);
@@ -55,7 +57,7 @@ impl Symbol<'_> {
     }
 
     /// Whether it is an object of an empty class, defined elsewhere if at all (`std::piecewise_construct`):
-    /// nothing is ever read of it.
+    /// nothing is ever read of it. One of a class with one byte has the same type, and is accessed.
     pub fn is_foreign_empty_object(self) -> bool {
         if self.kind() != SymbolKind::Variable || !self.is_declaration() {
             return false;
@@ -65,6 +67,8 @@ impl Symbol<'_> {
         };
         let fields = class.get_field_types();
         matches!(fields.as_slice(), [BasicTypeEnum::IntType(byte)] if byte.get_bit_width() == 8)
+            // SAFETY: the value is a live global.
+            && !unsafe { offloom_ir_is_accessed_by_name(self.as_value_ref()) }
     }
 
     /// Whether it is a function that neither returns nor unwinds (`noreturn`, `nounwind`), and does nothing
@@ -93,9 +97,14 @@ impl Symbol<'_> {
     }
 
     /// Makes it a declaration of something that is defined elsewhere: default visibility, no comdat, not
-    /// `dso_local`.
-    pub fn become_declaration(self) {
+    /// `dso_local`. What was an alias is another symbol from then on, the one that is returned.
+    pub fn become_declaration(self) -> Self {
+        if self.kind() == SymbolKind::Alias {
+            // SAFETY: the value is a live alias. Whoever holds it is told of the one in its place.
+            return Self::of_global(unsafe { offloom_ir_declare_for_alias(self.as_value_ref()) });
+        }
         self.detach(true, LLVMLinkage::LLVMExternalLinkage);
+        self
     }
 
     /// As [`become_declaration`](Self::become_declaration), but its definition stays for the optimiser to

@@ -2,17 +2,28 @@
 
 use inkwell::llvm_sys::core::{
     LLVMGetFirstFunction, LLVMGetFirstGlobal, LLVMGetFirstGlobalAlias, LLVMGetFirstGlobalIFunc,
-    LLVMGetNextFunction, LLVMGetNextGlobal, LLVMGetNextGlobalAlias, LLVMGetNextGlobalIFunc,
+    LLVMGetNamedGlobalAlias, LLVMGetNextFunction, LLVMGetNextGlobal, LLVMGetNextGlobalAlias,
+    LLVMGetNextGlobalIFunc,
 };
 use inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef};
 use inkwell::module::Module;
 
 use super::Symbol;
 
-/// The function or variable of this name.
+/// The function, variable or alias of this name.
 pub fn find<'ctx>(module: &Module<'ctx>, name: &str) -> Option<Symbol<'ctx>> {
     let function = module.get_function(name).map(Symbol::from);
-    function.or_else(|| find_variable(module, name))
+    function
+        .or_else(|| find_variable(module, name))
+        .or_else(|| find_alias(module, name))
+}
+
+fn find_alias<'ctx>(module: &Module<'ctx>, name: &str) -> Option<Symbol<'ctx>> {
+    // SAFETY: the module is live, and the name comes with its length. The answer is null or an alias of it.
+    unsafe {
+        let alias = LLVMGetNamedGlobalAlias(module.as_mut_ptr(), name.as_ptr().cast(), name.len());
+        (!alias.is_null()).then(|| Symbol::of_global(alias))
+    }
 }
 
 /// The variable of this name.

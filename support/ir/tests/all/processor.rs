@@ -35,3 +35,22 @@ fn this_machine_has_a_name_for_most() {
     let brief = Processor::named(&name).unwrap().brief_features(&features);
     assert!(brief.is_none_or(|brief| brief.len() < features.len()));
 }
+
+#[test]
+fn features_count_with_what_they_bring() {
+    let registers = |cpu: &str, features: &str| {
+        let processor = Processor::named(cpu).unwrap();
+        ["avx", "avx512f"].map(|feature| processor.has_with(features, feature))
+    };
+    for cpu in ["x86-64", "westmere", "silvermont"] {
+        assert_eq!(registers(cpu, ""), [false, false], "{cpu}");
+    }
+    for cpu in ["sandybridge", "skylake", "znver3"] {
+        assert_eq!(registers(cpu, ""), [true, false], "{cpu}");
+    }
+    assert_eq!(registers("skylake-avx512", ""), [true, true]);
+    assert_eq!(registers("skylake-avx512", "-avx512f"), [true, false]);
+    assert_eq!(registers("skylake", "-avx"), [false, false]);
+    assert_eq!(registers("x86-64", "+fma"), [true, false]);
+    assert_eq!(registers("x86-64", "+avx512vl"), [true, true]);
+}
