@@ -232,6 +232,58 @@ mod tests {
         assert!(embedded_offload_binaries(&wrapped).is_err());
     }
 
+    /// What is wrong with a module that holds `body`.
+    fn problem_of(body: impl FnOnce(&mut Bits)) -> Option<&'static str> {
+        let mut bits = Bits::default();
+        bits.fixed(u32::from_le_bytes(BITCODE_MAGIC).into(), 32);
+        bits.block(2, MODULE_BLOCK, 3, body);
+        let found = embedded_offload_binaries(&bits.bytes());
+        found.err().map(|malformed| malformed.problem)
+    }
+
+    #[test]
+    fn no_block_stands_among_definitions() {
+        for id in [0, CONSTANTS_BLOCK] {
+            let problem = problem_of(|bits| {
+                bits.block(3, 0, 2, |bits| {
+                    bits.block(2, id, 2, |_| {});
+                });
+            });
+            assert_eq!(problem, Some("a block stands among definitions"));
+        }
+    }
+
+    #[test]
+    fn definitions_in_definitions_however_deep_are_refused() {
+        let mut module = BITCODE_MAGIC.to_vec();
+        const LEVELS: u32 = 100_000;
+        for level in 0..LEVELS {
+            // A block of kind 0 with numbers of two bits, and its length in words.
+            module.extend((1_u32 | 2 << 10).to_le_bytes());
+            module.extend((2 * (LEVELS - 1 - level) + LEVELS - level).to_le_bytes());
+        }
+        module.extend(vec![0; 4 * LEVELS as usize]);
+        let problem = embedded_offload_binaries(&module).map_err(|malformed| malformed.problem);
+        assert_eq!(problem, Err("a block stands among definitions"));
+    }
+
+    #[test]
+    fn a_record_of_some_bits_stands_for_few_values() {
+        let with_operands = |count| {
+            problem_of(|bits| {
+                bits.block(3, CONSTANTS_BLOCK, 3, |bits| {
+                    bits.fixed(2, 3).variable(count, 5);
+                    for _ in 0..count {
+                        bits.fixed(1, 1).variable(1, 8);
+                    }
+                    bits.fixed(4, 3);
+                });
+            })
+        };
+        assert_eq!(with_operands(256), None);
+        assert_eq!(with_operands(257), Some("an abbreviation has too many operands"));
+    }
+
     #[test]
     fn truncated_modules_are_refused() {
         let module = module(&MAGIC);

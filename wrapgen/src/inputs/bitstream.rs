@@ -4,6 +4,7 @@
 //! the records of a block mean is for the caller to know.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// What is wrong with a bitstream, and at which byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +25,10 @@ const ENTER_SUBBLOCK: u64 = 1;
 const DEFINE_ABBREVIATION: u64 = 2;
 const UNABBREVIATED_RECORD: u64 = 3;
 const FIRST_ABBREVIATION: u64 = 4;
+
+/// Abbreviations of LLVM have a tenth of this. One record of some bits may stand for as many values, so more
+/// would make small files take long.
+const MOST_OPERANDS: u64 = 256;
 
 /// Width of abbreviation numbers outside of any block.
 const TOP_LEVEL_WIDTH: u32 = 2;
@@ -51,7 +56,7 @@ type Abbreviation = Vec<Operand>;
 pub(super) struct Cursor<'a> {
     bytes: &'a [u8],
     bit: u64,
-    shared: BTreeMap<u64, Vec<Abbreviation>>,
+    shared: BTreeMap<u64, Rc<Vec<Abbreviation>>>,
 }
 
 /// What stands next in a block.
@@ -68,6 +73,10 @@ pub(super) struct Block {
     width: u32,
     end: u64,
     top_level: bool,
+    /// Whether it is a [`BLOCKINFO`], in which no block stands.
+    defines: bool,
+    /// What the stream had defined for its kind when it began; the block's own come behind those.
+    shared: Rc<Vec<Abbreviation>>,
     abbreviations: Vec<Abbreviation>,
 }
 
@@ -77,7 +86,16 @@ impl Block {
             width,
             end,
             top_level: false,
+            defines: false,
+            shared: Rc::default(),
             abbreviations: Vec::new(),
+        }
+    }
+
+    fn abbreviation(&self, index: usize) -> Option<&Abbreviation> {
+        match index.checked_sub(self.shared.len()) {
+            None => self.shared.get(index),
+            Some(own) => self.abbreviations.get(own),
         }
     }
 }
@@ -120,8 +138,14 @@ impl<'a> Cursor<'a> {
                     if end > block.end {
                         return Err(self.malformed("a block reaches past the one that it is in"));
                     }
+                    if block.defines {
+                        return Err(self.malformed("a block stands among definitions"));
+                    }
                     if id == BLOCKINFO {
-                        self.read_block_info(Block::new(width, end))?;
+                        self.read_block_info(Block {
+                            defines: true,
+                            ..Block::new(width, end)
+                        })?;
                         continue;
                     }
                     return Ok(Some(Item::Block { id, width, end }));
@@ -138,7 +162,7 @@ impl<'a> Cursor<'a> {
     /// Goes into a block that [`Cursor::next`] has found.
     pub(super) fn enter(&self, id: u64, width: u32, end: u64) -> Block {
         Block {
-            abbreviations: self.shared.get(&id).cloned().unwrap_or_default(),
+            shared: self.shared.get(&id).cloned().unwrap_or_default(),
             ..Block::new(width, end)
         }
     }
@@ -164,7 +188,7 @@ impl<'a> Cursor<'a> {
             return Ok(());
         }
         let index = usize::try_from(abbreviation - FIRST_ABBREVIATION).unwrap_or(usize::MAX);
-        let Some(abbreviation) = block.abbreviations.get(index) else {
+        let Some(abbreviation) = block.abbreviation(index) else {
             return Err(self.malformed("a record uses an abbreviation that is not defined"));
         };
         // The first value of a record is its code.
@@ -209,10 +233,8 @@ impl<'a> Cursor<'a> {
             // `next` collects definitions in the block; here they belong to the kind named last.
             let item = self.next(&mut block)?;
             if let Some(id) = current {
-                self.shared
-                    .entry(id)
-                    .or_default()
-                    .append(&mut block.abbreviations);
+                let shared = self.shared.entry(id).or_default();
+                Rc::make_mut(shared).append(&mut block.abbreviations);
             } else if !block.abbreviations.is_empty() {
                 return Err(self.malformed("an abbreviation is defined for no kind of block"));
             }
@@ -232,6 +254,9 @@ impl<'a> Cursor<'a> {
 
     fn abbreviation(&mut self) -> Result<Abbreviation> {
         let count = self.variable(5)?;
+        if count > MOST_OPERANDS {
+            return Err(self.malformed("an abbreviation has too many operands"));
+        }
         let mut operands = Vec::new();
         for _ in 0..count {
             if self.fixed(1)? == 1 {
