@@ -7,7 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::num::NonZero;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -80,7 +80,11 @@ impl Tokens {
     /// Takes as many of `wanted` tokens as are there now; `None` without a jobserver.
     fn take(wanted: usize) -> Option<Self> {
         let flags = std::env::var_os("MAKEFLAGS")?;
-        let (reading, writing) = server_files(&flags)?;
+        Self::take_of(server_files(&flags)?, wanted)
+    }
+
+    /// The same, of the jobserver whose files these are.
+    fn take_of((reading, writing): (PathBuf, PathBuf), wanted: usize) -> Option<Self> {
         // A file of our own, although it is make's pipe: to wait for nothing is said for each opened file
         // apart.
         let non_blocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
@@ -90,6 +94,11 @@ impl Tokens {
             .open(reading)
             .ok()?;
         let server = OpenOptions::new().write(true).open(writing).ok()?;
+        // Make closes its pipe for programs that it does not know to take part, and the numbers may by now
+        // be those of a file of the user's.
+        if !is_fifo(&source) || !is_fifo(&server) {
+            return None;
+        }
         let mut taken = vec![0; wanted];
         let count = source.read(&mut taken).unwrap_or(0);
         taken.truncate(count);
@@ -102,6 +111,10 @@ impl Drop for Tokens {
         // If make is gone, nobody misses them.
         let _ = self.server.write_all(&self.taken);
     }
+}
+
+fn is_fifo(file: &File) -> bool {
+    file.metadata().is_ok_and(|about| about.file_type().is_fifo())
 }
 
 /// The files to read tokens from and to write them to, as the last of make's `flags` for it says.
@@ -130,6 +143,8 @@ fn server_files(flags: &OsStr) -> Option<(PathBuf, PathBuf)> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsRawFd;
+
     use super::*;
 
     #[test]
@@ -147,6 +162,19 @@ mod tests {
         // What make says to children that are not to take part.
         assert_eq!(files("-j --jobserver-auth=-2,-2"), None);
         assert_eq!(files("k"), None);
+    }
+
+    #[test]
+    fn a_file_of_the_user_is_no_jobserver() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "mine").unwrap();
+        assert!(Tokens::take_of((file.path().into(), file.path().into()), 2).is_none());
+        assert_eq!(std::fs::read(file.path()).unwrap(), b"mine");
+        let (reading, writing) = std::io::pipe().unwrap();
+        (&writing).write_all(b"+++").unwrap();
+        let path = |fd: i32| PathBuf::from(format!("/proc/self/fd/{fd}"));
+        let tokens = Tokens::take_of((path(reading.as_raw_fd()), path(writing.as_raw_fd())), 2);
+        assert_eq!(tokens.unwrap().taken, b"++");
     }
 
     #[test]
