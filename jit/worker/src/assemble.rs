@@ -14,6 +14,8 @@ use offloom_abi::jit_device_image::variant_entry;
 use offloom_jit_passes::compile::Compiled;
 use offloom_jit_passes::gpu::generate::Generated;
 use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::replies::{failure, unable};
 use crate::watch::Watch;
@@ -140,8 +142,12 @@ fn run(ptx: &[u8], assembly: &Assembly<'_>, watch: &Watch) -> Result<(Vec<u8>, S
     // Whatever it starts goes with it.
     command.process_group(0);
     let mut child = command.spawn().map_err(cannot_run)?;
-    let _waiting = watch.wait_for_group(child.id());
+    let waiting = watch.wait_for_group(child.id());
     let said = child.stderr.take().map_or_else(Vec::new, read_bounded);
+    // Once it has been waited for, its number may be that of another group, which must not be killed.
+    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    while let Err(Errno::INTR) = waitid(WaitId::Pid(Pid::from_child(&child)), ended) {}
+    drop(waiting);
     let status = child.wait().map_err(cannot_run)?;
     let said = String::from_utf8_lossy(&said).into_owned();
     if let Some(signal) = status.signal() {
