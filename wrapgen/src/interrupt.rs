@@ -8,10 +8,10 @@
 use std::io;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
-use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU};
+use signal_hook::consts::{SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU};
 use signal_hook::iterator::Signals;
 
 use crate::error::{Error, Result};
@@ -27,6 +27,16 @@ static CHILDREN: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 const SIGNALS: [i32; 8] = [
     SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU,
 ];
+
+/// Ends the ignorance of SIGCHLD that this process may have been started in: children could not be waited for.
+/// Programs that are started afterwards have the signal's default.
+pub(crate) fn take_notice_of_children() {
+    if ignored_signals() >> (SIGCHLD - 1) & 1 == 1 {
+        // A handler, since that alone can be set without unsafe code; nobody reads what it notes. Without it
+        // waiting fails, as it would have done.
+        let _ = signal_hook::flag::register(SIGCHLD, Arc::default());
+    }
+}
 
 /// Starts to take signals. To be called before anything is made that a signal must not leave behind; costs a
 /// thread once.
