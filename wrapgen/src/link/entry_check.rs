@@ -59,7 +59,7 @@ pub fn check_entries(
     for input in inputs {
         for part in input.file().parts()? {
             for entry in part.offload_entries()? {
-                match mismatch(&entry, &checks, all_known) {
+                match mismatch(&entry, part.bytes, &checks, all_known) {
                     Some(found) if input.is_lazy() => from_archives.push(found),
                     Some(found) => return Err(found.into_error()),
                     None => {}
@@ -159,14 +159,20 @@ enum MismatchKind {
     Size(u64),
 }
 
-/// The first image that must satisfy an entry and does not.
+/// The first image that must satisfy an entry of the host object `object` and does not.
 fn mismatch<'a>(
     entry: &HostEntry<'a>,
+    object: &[u8],
     checks: &'a [ImageCheck<'a>],
     all_known: bool,
 ) -> Option<Mismatch<'a>> {
     let found = |check: &ImageCheck<'a>| {
-        check.symbols.problem(entry).map(|problem| Mismatch {
+        let problem = check.symbols.problem(entry)?;
+        // The host linker takes another one, with the size of that.
+        if matches!(problem, MismatchKind::Size(_)) && may_be_replaced(object, entry.name) {
+            return None;
+        }
+        Some(Mismatch {
             entry: *entry,
             group: check.group,
             problem,
@@ -184,6 +190,18 @@ fn mismatch<'a>(
     problems
         .filter(|_| all_known)
         .and_then(|problems| problems.into_iter().next())
+}
+
+/// Whether the host linker may take another object's symbol of this name for that of `object`, which is weak
+/// there, common, or only referred to.
+fn may_be_replaced(object: &[u8], name: &str) -> bool {
+    object::File::parse(object).is_ok_and(|file| {
+        let mut symbols = file.symbols();
+        symbols.any(|symbol| {
+            let replaced = symbol.is_weak() || symbol.is_common() || symbol.is_undefined();
+            replaced && !symbol.is_local() && symbol.name() == Ok(name)
+        })
+    })
 }
 
 /// What an image offers to libomptarget.
