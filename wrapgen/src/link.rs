@@ -8,6 +8,7 @@
 //! registration object, [`host_link`] runs the host linker. Without device code the host linker takes over at
 //! once.
 
+mod archive_rules;
 pub mod bitcode_library;
 pub mod command_line;
 pub mod compile;
@@ -34,6 +35,7 @@ pub mod relocatable;
 pub mod scan;
 mod separate_runtimes;
 mod stale_folders;
+mod symbol_names;
 pub mod target;
 pub mod work_folder;
 pub mod wrap_images;
@@ -114,7 +116,7 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
     let CommandLine { options, host } = line;
     let inputs = match options.override_images.is_empty() {
         true => runner.step(&host.step(Phase::Scan).reads(host.inputs()), || {
-            scan::open_inputs(host)
+            scan::open_inputs(host, options.relocatable)
         })?,
         false => HostInputs::default(),
     };

@@ -85,6 +85,8 @@ pub struct LlvmVersion {
     pub flang_shares_loops_on_gpus: bool,
     /// Whether the linker wrapper takes `--wrapper-jobs=jobserver`.
     pub job_server: bool,
+    /// Whether `-v` has the linker wrapper say its version; else it is the host linker's.
+    pub short_version_option: bool,
     /// Whether images for the processor `generic` name none.
     pub generic_arch_is_empty: bool,
     /// The host as the linker wrapper names it to `clang-offload-bundler`.
@@ -142,6 +144,7 @@ impl LlvmVersion {
         convergent_on_processors: true,
         flang_shares_loops_on_gpus: false,
         job_server: false,
+        short_version_option: true,
         generic_arch_is_empty: false,
         bundler_host: "host-x86_64-unknown-linux",
         device_links: DeviceLinkDriver::Wrapper,
@@ -175,6 +178,7 @@ impl LlvmVersion {
         // Not tried.
         flang_shares_loops_on_gpus: false,
         job_server: false,
+        short_version_option: true,
         generic_arch_is_empty: true,
         bundler_host: "host-x86_64-unknown-linux-gnu",
         device_links: DeviceLinkDriver::Clang,
@@ -207,6 +211,7 @@ impl LlvmVersion {
         convergent_on_processors: false,
         flang_shares_loops_on_gpus: true,
         job_server: true,
+        short_version_option: false,
         generic_arch_is_empty: true,
         bundler_host: "host-x86_64-unknown-linux-gnu",
         device_links: DeviceLinkDriver::Clang,

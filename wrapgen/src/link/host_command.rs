@@ -58,14 +58,16 @@ pub enum Role {
     Static(bool),
     /// `-static`: as `-Bstatic`, but said of a whole program.
     WholeProgramStatic,
-    /// `--as-needed` or `--no-as-needed`.
-    AsNeeded,
+    /// `--as-needed` (true) or `--no-as-needed`.
+    AsNeeded(bool),
     /// `--push-state`.
     PushState,
     /// `--pop-state`.
     PopState,
     /// `--start-lib` (true) or `--end-lib`.
     Lib(bool),
+    /// `--start-group` (true) or `--end-group`.
+    Group(bool),
     /// A symbol that the link must define: `-u`, `--entry`.
     Undefined(OsString),
     /// Gives symbols other names or asks for them by a pattern.

@@ -48,9 +48,23 @@ fn drops_entry_table(linker: &Path, host: &HostCommand) -> bool {
 
 /// Whether a host linker is LLVM's, by its name or by that of what a link leads to.
 pub(super) fn is_lld(linker: &Path) -> bool {
+    is_named(linker, "lld")
+}
+
+/// Whether a host linker is gold.
+pub(super) fn is_gold(linker: &Path) -> bool {
+    is_named(linker, "gold")
+}
+
+/// Whether a host linker is mold.
+pub(super) fn is_mold(linker: &Path) -> bool {
+    is_named(linker, "mold")
+}
+
+fn is_named(linker: &Path, name: &str) -> bool {
     let is_named_so = |path: &Path| {
         path.file_name()
-            .is_some_and(|name| name.to_string_lossy().contains("lld"))
+            .is_some_and(|file| file.to_string_lossy().contains(name))
     };
     is_named_so(linker) || fs::canonicalize(linker).is_ok_and(|path| is_named_so(&path))
 }

@@ -1,19 +1,16 @@
 //! Tells which archive members the host linker takes, by the symbols that objects define and lack.
-//!
-//! Where it cannot be told exactly, the answer has a member too many rather than one too few: definitions in
-//! shared libraries do not count, and what shared libraries lack may be anywhere.
 
-use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashSet;
+use std::path::Path;
 
-use object::{Object, ObjectSymbol};
-
+use super::archive_rules::{Content, Object, Rules, Unit, taken_members};
 use super::host_command::{HostCommand, Role};
-use super::host_link::is_lld;
-use super::scan::HostInputs;
+use super::host_link::{is_gold, is_lld, is_mold};
+use super::scan::{HostInputs, MetFile};
+use super::symbol_names::SymbolNames;
 use crate::error::Result;
-use crate::inputs::{InputFile, InputKind, InputPart, Origin};
+use crate::inputs::{InputFile, InputKind, Origin};
 
 /// The archive members that the host linker takes, found out when somebody asks.
 #[derive(Debug)]
@@ -78,129 +75,80 @@ impl<'a> HostSymbols<'a> {
         if self.host.roles().any(|role| *role == Role::ChangesSymbols) {
             return Ok(TakenMembers::Any);
         }
-        let mut resolution = Resolution::default();
-        for role in self.host.roles() {
-            if let Role::Undefined(name) = role {
-                resolution.want(Cow::Borrowed(name.as_encoded_bytes()), 0);
-            }
-        }
-        for library in &self.inputs.shared_libraries {
-            let library = InputFile::open(library)?;
-            let Ok(file) = object::File::parse(library.bytes()) else {
-                continue;
-            };
-            let symbols = file.dynamic_symbols();
-            for symbol in symbols.filter(|symbol| symbol.is_undefined() && !symbol.is_weak()) {
-                if let Ok(name) = symbol.name_bytes() {
-                    resolution.want(Cow::Owned(name.to_vec()), 0);
-                }
-            }
-        }
-        for (position, input) in self.inputs.files.iter().enumerate() {
+        let mut files = Vec::new();
+        for input in &self.inputs.files {
+            let mut objects = Vec::new();
             for part in input.file().parts()? {
                 match part.kind {
                     InputKind::Bitcode => return Ok(TakenMembers::Any),
-                    InputKind::Object if input.is_lazy() => resolution.add_lazy(&part, position),
-                    InputKind::Object => resolution.add(&SymbolNames::read(&part), position),
+                    InputKind::Object => objects.push(Object {
+                        origin: part.origin,
+                        names: SymbolNames::of_object(part.bytes),
+                    }),
                     _ => {}
                 }
             }
+            files.push(objects);
         }
-        let any_order = self.host.linker.as_deref().is_some_and(is_lld);
-        Ok(TakenMembers::Known(resolution.take_members(any_order)))
-    }
-}
-
-/// The names of an object's symbols that concern others.
-#[derive(Debug, Default)]
-struct SymbolNames<'a> {
-    defined: Vec<&'a [u8]>,
-    undefined: Vec<&'a [u8]>,
-}
-
-impl<'a> SymbolNames<'a> {
-    /// Those of an object; none of a malformed one, which the host linker reports.
-    fn read(part: &InputPart<'a>) -> Self {
-        let mut names = Self::default();
-        let Ok(file) = object::File::parse(part.bytes) else {
-            return names;
-        };
-        for symbol in file.symbols().filter(|symbol| !symbol.is_local()) {
-            let Ok(name) = symbol.name_bytes() else { continue };
-            match symbol.is_undefined() {
-                false => names.defined.push(name),
-                // A weak reference takes no member out of an archive.
-                true if !symbol.is_weak() => names.undefined.push(name),
-                true => {}
-            }
+        let mut libraries = Vec::new();
+        for met in &self.inputs.met {
+            libraries.push(match &met.file {
+                MetFile::SharedLibrary { path, .. } => Some(InputFile::open(path)?),
+                MetFile::File { .. } => None,
+            });
         }
-        names
-    }
-}
-
-/// A member of an archive, or an object that is linked like one.
-#[derive(Debug)]
-struct LazyMember<'a> {
-    origin: Origin<'a>,
-    position: usize,
-    names: SymbolNames<'a>,
-}
-
-/// The state of a link. Positions are those of files on the command line.
-#[derive(Debug, Default)]
-struct Resolution<'a> {
-    /// Names that a linked file lacks, or lacked, with where that file stands.
-    wanted: VecDeque<(Cow<'a, [u8]>, usize)>,
-    defined: HashSet<&'a [u8]>,
-    lazy: Vec<LazyMember<'a>>,
-    /// The members of `lazy` that define a name, in order.
-    definers: HashMap<&'a [u8], Vec<usize>>,
-}
-
-impl<'a> Resolution<'a> {
-    fn want(&mut self, name: Cow<'a, [u8]>, position: usize) {
-        self.wanted.push_back((name, position));
-    }
-
-    fn add(&mut self, names: &SymbolNames<'a>, position: usize) {
-        self.defined.extend(&names.defined);
-        for &name in &names.undefined {
-            self.want(Cow::Borrowed(name), position);
-        }
-    }
-
-    fn add_lazy(&mut self, part: &InputPart<'a>, position: usize) {
-        let names = SymbolNames::read(part);
-        for &name in &names.defined {
-            self.definers.entry(name).or_default().push(self.lazy.len());
-        }
-        self.lazy.push(LazyMember {
-            origin: part.origin,
-            position,
-            names,
+        let units: Vec<_> = self
+            .inputs
+            .met
+            .iter()
+            .zip(&libraries)
+            .map(|(met, library)| Unit {
+                content: match (&met.file, library) {
+                    (&MetFile::File { number, lazy }, _) => {
+                        let objects = files.get(number).map_or(&[][..], Vec::as_slice);
+                        match lazy {
+                            true => Content::Archive(objects),
+                            false => Content::Objects(objects),
+                        }
+                    }
+                    (&MetFile::SharedLibrary { as_needed, .. }, library) => Content::SharedLibrary {
+                        names: library.as_ref().map_or_else(SymbolNames::default, |library| {
+                            SymbolNames::of_shared_library(library.bytes())
+                        }),
+                        as_needed,
+                    },
+                },
+                group: met.group,
+            })
+            .collect();
+        let wanted = self.host.roles().filter_map(|role| match role {
+            Role::Undefined(name) => Some(name.as_encoded_bytes()),
+            _ => None,
         });
+        Ok(TakenMembers::Known(taken_members(self.rules(), wanted, &units)))
     }
 
-    /// Takes members as long as one is wanted. Of several that define a name the linker takes the first;
-    /// other linkers than lld the first behind the file that lacks it, as far as there is one.
-    fn take_members(mut self, any_order: bool) -> HashSet<Origin<'a>> {
-        let mut taken = HashSet::new();
-        while let Some((name, position)) = self.wanted.pop_front() {
-            if self.defined.contains(&*name) {
-                continue;
+    /// Those of the host linker: GNU ld's, if it is another one than we know.
+    fn rules(&self) -> Rules {
+        let is = |known: fn(&Path) -> bool| self.host.linker.as_deref().is_some_and(known);
+        if is(is_lld) || is(is_mold) {
+            Rules::AnyOrder {
+                common_is_lacking: is(is_mold) || self.fortran_common(),
             }
-            let Some(definers) = self.definers.get(&*name) else {
-                continue;
-            };
-            let behind = |&&number: &&usize| any_order || self.lazy[number].position >= position;
-            let found = definers.iter().find(behind).or(definers.first());
-            let Some(member) = found.and_then(|&number| self.lazy.get_mut(number)) else {
-                continue;
-            };
-            taken.insert(member.origin);
-            let (names, position) = (std::mem::take(&mut member.names), member.position);
-            self.add(&names, position);
+        } else if is(is_gold) {
+            Rules::Gold
+        } else {
+            Rules::GnuLd
         }
-        taken
+    }
+
+    /// Whether lld is told to look in archives for variables that are common.
+    fn fortran_common(&self) -> bool {
+        let words = self.host.arguments.iter().flat_map(|argument| &argument.words);
+        words.rev().find_map(|word| match word.to_str() {
+            Some("--fortran-common" | "-fortran-common") => Some(true),
+            Some("--no-fortran-common" | "-no-fortran-common") => Some(false),
+            _ => None,
+        }) == Some(true)
     }
 }

@@ -56,6 +56,20 @@ pub fn inputs(text: &[u8]) -> Vec<ScriptInput> {
     inputs
 }
 
+/// Whether the files that the script `text` names are searched again and again, as a group of archives.
+pub fn names_group(text: &[u8]) -> bool {
+    if text.len() > MAX_SIZE || text.contains(&0) {
+        return false;
+    }
+    let mut tokens = Tokens { rest: text }.peekable();
+    while let Some(token) = tokens.next() {
+        if matches!(&token, Token::Word(word) if word == b"GROUP") && tokens.peek() == Some(&Token::Open) {
+            return true;
+        }
+    }
+    false
+}
+
 #[derive(Debug, PartialEq, Eq)]
 enum Token {
     Open,
@@ -125,6 +139,12 @@ mod tests {
                 file("b.o"),
             ]
         );
+    }
+
+    #[test]
+    fn a_group_is_told_from_a_list() {
+        assert!(names_group(b"/* GNU ld script */ GROUP ( a.a b.a )"));
+        assert!(!names_group(b"INPUT(GROUP a.a) /* GROUP ( */"));
     }
 
     #[test]

@@ -6,6 +6,8 @@
 
 use clap::{Arg, ArgAction, Command, ValueHint};
 
+use crate::LLVM;
+
 /// How an option takes its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
@@ -66,6 +68,8 @@ pub(super) enum Meaning {
     JitOnly,
     Help,
     Version,
+    /// As `Version`, of the releases whose wrapper has it.
+    ShortVersion,
     Sysroot,
     Output,
     LibraryPath,
@@ -77,10 +81,13 @@ pub(super) enum Meaning {
     WholeProgramStatic,
     Dynamic,
     AsNeeded,
+    NoAsNeeded,
     PushState,
     PopState,
     StartLib,
     EndLib,
+    StartGroup,
+    EndGroup,
     Undefined,
     ChangesSymbols,
     Relocatable,
@@ -299,8 +306,8 @@ pub(super) const TABLE: &[Row] = &{
         row("--help-hidden", Flag, Wrapper, Help, ""),
         row("--version", Flag, Wrapper, Version, "Show the version"),
         row("-version", Flag, Wrapper, Version, ""),
-        row("--v", Flag, Wrapper, Version, ""),
-        row("-v", Flag, Wrapper, Version, ""),
+        row("--v", Flag, Wrapper, ShortVersion, ""),
+        row("-v", Flag, Wrapper, ShortVersion, ""),
         // Accepted for compatibility.
         row(
             "--wrapper-jobs=",
@@ -434,8 +441,8 @@ pub(super) const TABLE: &[Row] = &{
         row("-call_shared", Flag, Both, Dynamic, ""),
         row("--as-needed", Flag, Both, AsNeeded, ""),
         row("-as-needed", Flag, Both, AsNeeded, ""),
-        row("--no-as-needed", Flag, Both, AsNeeded, ""),
-        row("-no-as-needed", Flag, Both, AsNeeded, ""),
+        row("--no-as-needed", Flag, Both, NoAsNeeded, ""),
+        row("-no-as-needed", Flag, Both, NoAsNeeded, ""),
         row(
             "--push-state",
             Flag,
@@ -462,6 +469,12 @@ pub(super) const TABLE: &[Row] = &{
         row("-start-lib", Flag, Both, StartLib, ""),
         row("--end-lib", Flag, Both, EndLib, "End --start-lib"),
         row("-end-lib", Flag, Both, EndLib, ""),
+        row("--start-group", Flag, Both, StartGroup, ""),
+        row("-start-group", Flag, Both, StartGroup, ""),
+        row("-(", Flag, Both, StartGroup, ""),
+        row("--end-group", Flag, Both, EndGroup, ""),
+        row("-end-group", Flag, Both, EndGroup, ""),
+        row("-)", Flag, Both, EndGroup, ""),
         // Symbols that the link starts from, and what makes it impossible to tell which archive members it
         // takes.
         row("-u", JoinedOrSeparate, Both, Undefined, ""),
@@ -609,6 +622,7 @@ pub(super) fn find(word: &[u8]) -> Option<&'static Row> {
     }
     TABLE
         .iter()
+        .filter(|row| row.meaning != Meaning::ShortVersion || LLVM.short_version_option)
         .filter(|row| match row.shape {
             Shape::Flag | Shape::Separate => word == row.spelling.as_bytes(),
             Shape::Joined => word.starts_with(row.spelling.as_bytes()),
@@ -724,7 +738,8 @@ impl Row {
             | Meaning::SaveTemps
             | Meaning::PrintWrappedModule
             | Meaning::Help
-            | Meaning::Version => Topic::Show,
+            | Meaning::Version
+            | Meaning::ShortVersion => Topic::Show,
             Meaning::Ignored => Topic::Compatibility,
             _ if self.owner == Owner::Wrapper => Topic::DeviceCode,
             _ => Topic::HostLinker,

@@ -3,9 +3,23 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::LLVM;
 
 fn parse(words: &[&str]) -> CommandLine {
     CommandLine::parse(words.iter().map(OsString::from).collect()).unwrap()
+}
+
+#[test]
+fn a_short_v_belongs_to_whom_the_release_gives_it() {
+    for word in ["-v", "--v"] {
+        let line = parse(&[word, "-o", "out"]);
+        assert_eq!(line.options.version, LLVM.short_version_option);
+        assert_eq!(
+            line.host.arguments.len(),
+            if LLVM.short_version_option { 1 } else { 2 }
+        );
+    }
+    assert!(parse(&["-version"]).options.version && parse(&["--version"]).options.version);
 }
 
 #[test]

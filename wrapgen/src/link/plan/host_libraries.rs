@@ -59,7 +59,7 @@ fn words(host: &HostCommand) -> Result<Vec<OsString>> {
             | Role::Library(_)
             | Role::RunPath(_)
             | Role::Static(_)
-            | Role::AsNeeded
+            | Role::AsNeeded(_)
             | Role::PushState
             | Role::PopState => words.extend_from_slice(&argument.words),
             // Each instrumented image writes a profile of its own, once something asks for the code that does

@@ -1,0 +1,309 @@
+//! Takes members out of archives as the host linker does: a link of names alone.
+//!
+//! GNU ld and gold go through their inputs once. At an archive they take members as long as one defines what
+//! is lacking at that moment, and in a group they come back to its archives; what is found lacking later takes
+//! none. lld and mold remember what each member defines, and take it once a file refers to that, wherever it
+//! stands.
+
+use std::collections::{HashMap, HashSet};
+
+use super::symbol_names::{Definition, DefinitionKind, Name, SymbolNames};
+use crate::inputs::Origin;
+
+/// Which rules a linker has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rules {
+    /// Those of GNU ld.
+    GnuLd,
+    /// Those of gold, which looks for no contents of common variables, and for which `--as-needed` says nothing
+    /// about symbols.
+    Gold,
+    /// Those of lld and mold.
+    AnyOrder {
+        /// Whether a member is taken for a variable that is only common so far.
+        common_is_lacking: bool,
+    },
+}
+
+/// An object, or a member of an archive.
+#[derive(Debug)]
+pub(super) struct Object<'a> {
+    pub(super) origin: Origin<'a>,
+    pub(super) names: SymbolNames<'a>,
+}
+
+/// What the linker meets.
+#[derive(Debug)]
+pub(super) struct Unit<'s, 'a> {
+    pub(super) content: Content<'s, 'a>,
+    /// What has the same number here is one group.
+    pub(super) group: Option<usize>,
+}
+
+/// What the linker finds where it looks.
+#[derive(Debug)]
+pub(super) enum Content<'s, 'a> {
+    /// Objects that are linked.
+    Objects(&'s [Object<'a>]),
+    /// Members of an archive, or objects that are linked like those.
+    Archive(&'s [Object<'a>]),
+    /// The names of a shared library.
+    SharedLibrary {
+        names: SymbolNames<'s>,
+        /// Whether it counts only if something needs it.
+        as_needed: bool,
+    },
+}
+
+/// The members that are taken of archives, if the link starts with the lack of the names `wanted`.
+pub(super) fn taken_members<'s, 'a>(
+    rules: Rules,
+    wanted: impl Iterator<Item = &'s [u8]>,
+    units: &'s [Unit<'s, 'a>],
+) -> HashSet<Origin<'a>> {
+    if let Rules::AnyOrder { common_is_lacking } = rules {
+        let mut link = AnyOrder {
+            common_is_lacking,
+            states: wanted.map(|name| (name, State::Lacking)).collect(),
+            taken: HashSet::new(),
+        };
+        for unit in units {
+            link.meet(&unit.content);
+        }
+        return link.taken;
+    }
+    let mut link = InOrder {
+        is_gnu_ld: rules == Rules::GnuLd,
+        lacking: wanted.collect(),
+        ..InOrder::default()
+    };
+    for units in units.chunk_by(|one, next| one.group.is_some() && one.group == next.group) {
+        link.meet_group(units);
+    }
+    link.taken
+}
+
+/// The state of a link that goes through its inputs once.
+#[derive(Debug, Default)]
+struct InOrder<'s, 'a> {
+    is_gnu_ld: bool,
+    lacking: HashSet<&'s [u8]>,
+    defined: HashSet<&'s [u8]>,
+    /// Those that shared libraries define.
+    shared: HashSet<&'s [u8]>,
+    /// Those that are common so far.
+    common: HashSet<&'s [u8]>,
+    taken: HashSet<Origin<'a>>,
+}
+
+impl<'s, 'a> InOrder<'s, 'a> {
+    /// One unit, or the units of a group.
+    fn meet_group(&mut self, units: &'s [Unit<'s, 'a>]) {
+        for unit in units {
+            match &unit.content {
+                Content::Objects(objects) => objects.iter().for_each(|object| self.link(&object.names)),
+                Content::Archive(members) => self.search(members),
+                Content::SharedLibrary { names, as_needed } => self.meet_shared(names, *as_needed),
+            }
+        }
+        let is_group = units.len() > 1;
+        let mut before = None;
+        while is_group && before != Some(self.taken.len()) {
+            before = Some(self.taken.len());
+            for unit in units {
+                if let Content::Archive(members) = unit.content {
+                    self.search(members);
+                }
+            }
+        }
+    }
+
+    /// Takes members as long as one is needed.
+    fn search(&mut self, members: &'s [Object<'a>]) {
+        let mut before = None;
+        while before != Some(self.taken.len()) {
+            before = Some(self.taken.len());
+            for member in members {
+                if self.needs(&member.names) && self.taken.insert(member.origin) {
+                    self.link(&member.names);
+                }
+            }
+        }
+    }
+
+    fn needs(&self, names: &SymbolNames<'_>) -> bool {
+        names.definitions.iter().any(|Definition { name, kind }| {
+            let has_contents = *kind == DefinitionKind::StrongVariable && self.is_gnu_ld;
+            self.lacking.contains(&**name) || (has_contents && self.common.contains(&**name))
+        })
+    }
+
+    fn link(&mut self, names: &'s SymbolNames<'_>) {
+        for Definition { name, kind } in &names.definitions {
+            self.lacking.remove(&**name);
+            if *kind != DefinitionKind::Common {
+                self.common.remove(&**name);
+                self.defined.insert(name);
+            } else if !self.defined.contains(&**name) {
+                self.common.insert(name);
+            }
+        }
+        self.refer(names);
+    }
+
+    fn meet_shared(&mut self, names: &'s SymbolNames<'s>, as_needed: bool) {
+        let mut definitions = names.definitions.iter();
+        if as_needed && self.is_gnu_ld && !definitions.any(|found| self.lacking.contains(&*found.name)) {
+            return;
+        }
+        for Definition { name, .. } in &names.definitions {
+            self.lacking.remove(&**name);
+            self.shared.insert(name);
+        }
+        self.refer(names);
+    }
+
+    fn refer(&mut self, names: &'s SymbolNames<'_>) {
+        for name in &names.undefined {
+            let known = [&self.defined, &self.shared, &self.common];
+            if !known.iter().any(|names| names.contains(&**name)) {
+                self.lacking.insert(name);
+            }
+        }
+    }
+}
+
+/// The state of a link in which members are taken in any order.
+#[derive(Debug)]
+struct AnyOrder<'s, 'a> {
+    common_is_lacking: bool,
+    states: HashMap<&'s [u8], State<'s, 'a>>,
+    taken: HashSet<Origin<'a>>,
+}
+
+/// What is known of a name.
+#[derive(Debug, Clone, Copy)]
+enum State<'s, 'a> {
+    Lacking,
+    Common,
+    Defined,
+    /// In a member that is not taken yet.
+    Waiting {
+        member: &'s Object<'a>,
+        is_common: bool,
+    },
+}
+
+/// What a file asks for.
+#[derive(Debug, Clone, Copy)]
+enum Request<'s> {
+    Name(&'s [u8]),
+    /// Contents for what it has as common.
+    Contents(&'s [u8]),
+}
+
+impl<'s, 'a> AnyOrder<'s, 'a> {
+    fn meet(&mut self, content: &'s Content<'s, 'a>) {
+        match content {
+            Content::Objects(objects) => objects.iter().for_each(|object| self.link(&object.names)),
+            Content::Archive(members) => members.iter().for_each(|member| self.remember(member)),
+            Content::SharedLibrary { names, .. } => {
+                for Definition { name, .. } in &names.definitions {
+                    let state = self.states.entry(name).or_insert(State::Defined);
+                    if !matches!(state, State::Common) {
+                        *state = State::Defined;
+                    }
+                }
+                self.answer(names.undefined.iter().map(|name| Request::Name(name)));
+            }
+        }
+    }
+
+    fn link(&mut self, names: &'s SymbolNames<'a>) {
+        self.define(names);
+        self.answer(requests(names));
+    }
+
+    /// Notes what a member defines, and takes it if that is lacking.
+    fn remember(&mut self, member: &'s Object<'a>) {
+        for Definition { name, kind } in &member.names.definitions {
+            let is_common = *kind == DefinitionKind::Common;
+            let takes = match self.states.get(&**name) {
+                None => {
+                    self.states.insert(name, State::Waiting { member, is_common });
+                    false
+                }
+                Some(State::Lacking) => true,
+                Some(State::Common) => self.common_is_lacking && !is_common,
+                Some(State::Defined | State::Waiting { .. }) => false,
+            };
+            if takes {
+                if self.taken.insert(member.origin) {
+                    self.link(&member.names);
+                }
+                return;
+            }
+        }
+    }
+
+    fn define(&mut self, names: &'s SymbolNames<'_>) {
+        for Definition { name, kind } in &names.definitions {
+            let state = self.states.entry(name).or_insert(State::Lacking);
+            match (kind, &state) {
+                (DefinitionKind::Common, State::Defined) => {}
+                // The file asks for the member's contents in its turn.
+                (DefinitionKind::Common, State::Waiting { is_common: false, .. })
+                    if self.common_is_lacking => {}
+                (DefinitionKind::Common, _) => *state = State::Common,
+                _ => *state = State::Defined,
+            }
+        }
+    }
+
+    /// Takes what members are asked for, each with all that it asks for itself before the next: a later one
+    /// may be needed no more then.
+    fn answer(&mut self, requests_of_file: impl Iterator<Item = Request<'s>> + 's) {
+        let mut open: Vec<Box<dyn Iterator<Item = Request<'s>> + 's>> = vec![Box::new(requests_of_file)];
+        while let Some(requests_of_last) = open.last_mut() {
+            let Some(request) = requests_of_last.next() else {
+                open.pop();
+                continue;
+            };
+            if let Some(member) = self.asked_for(request)
+                && self.taken.insert(member.origin)
+            {
+                self.define(&member.names);
+                open.push(Box::new(requests(&member.names)));
+            }
+        }
+    }
+
+    fn asked_for(&mut self, request: Request<'s>) -> Option<&'s Object<'a>> {
+        let state = match request {
+            Request::Name(name) => *self.states.entry(name).or_insert(State::Lacking),
+            Request::Contents(name) => *self.states.get(name).filter(|_| self.common_is_lacking)?,
+        };
+        match (state, request) {
+            (State::Waiting { member, .. }, Request::Name(_))
+            | (
+                State::Waiting {
+                    member,
+                    is_common: false,
+                },
+                Request::Contents(_),
+            ) => Some(member),
+            _ => None,
+        }
+    }
+}
+
+/// What a file that is linked asks for.
+fn requests<'s>(names: &'s SymbolNames<'_>) -> impl Iterator<Item = Request<'s>> + 's {
+    let lacking = names.undefined.iter().map(|name: &Name<'_>| Request::Name(name));
+    let common = names.definitions.iter();
+    let common = common.filter(|found| found.kind == DefinitionKind::Common);
+    lacking.chain(common.map(|found| Request::Contents(&found.name)))
+}
+
+#[cfg(test)]
+mod tests;
