@@ -6,8 +6,8 @@ use signal_hook::consts::SIGCHLD;
 
 use crate::scratch_folder::ignored_signals;
 
-/// Ends the ignorance of SIGCHLD, in which children cannot be waited for. Programs that are started afterwards
-/// have the signal's default.
+/// Ends the ignorance of SIGCHLD, in which children cannot be waited for. Programs that are started
+/// afterwards have the signal's default.
 pub(crate) fn take_notice() {
     if ignored_signals() >> (SIGCHLD - 1) & 1 == 1 {
         // A handler, since that alone can be set without unsafe code; nobody reads what it notes. Without it

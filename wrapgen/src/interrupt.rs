@@ -28,8 +28,8 @@ const SIGNALS: [i32; 8] = [
     SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU,
 ];
 
-/// Ends the ignorance of SIGCHLD that this process may have been started in: children could not be waited for.
-/// Programs that are started afterwards have the signal's default.
+/// Ends the ignorance of SIGCHLD that this process may have been started in: children could not be waited
+/// for. Programs that are started afterwards have the signal's default.
 pub(crate) fn take_notice_of_children() {
     if ignored_signals() >> (SIGCHLD - 1) & 1 == 1 {
         // A handler, since that alone can be set without unsafe code; nobody reads what it notes. Without it

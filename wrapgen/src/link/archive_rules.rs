@@ -1,9 +1,9 @@
 //! Takes members out of archives as the host linker does: a link of names alone.
 //!
 //! GNU ld and gold go through their inputs once. At an archive they take members as long as one defines what
-//! is lacking at that moment, and in a group they come back to its archives; what is found lacking later takes
-//! none. lld and mold remember what each member defines, and take it once a file refers to that, wherever it
-//! stands.
+//! is lacking at that moment, and in a group they come back to its archives; what is found lacking later
+//! takes none. lld and mold remember what each member defines, and take it once a file refers to that,
+//! wherever it stands.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,8 +15,8 @@ use crate::inputs::Origin;
 pub(super) enum Rules {
     /// Those of GNU ld.
     GnuLd,
-    /// Those of gold, which looks for no contents of common variables, and for which `--as-needed` says nothing
-    /// about symbols.
+    /// Those of gold, which looks for no contents of common variables, and for which `--as-needed` says
+    /// nothing about symbols.
     Gold,
     /// Those of lld and mold.
     AnyOrder {
