@@ -3,6 +3,7 @@
 
 #include "narrow_conversions.h"
 #include "small_numbers.h"
+#include "subtarget.h"
 #include "two_roundings.h"
 
 #include "llvm-c/Core.h"
@@ -30,6 +31,7 @@
 #include "llvm/Passes/StandardInstrumentations.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -122,18 +124,25 @@ bool mayBeExpanded(const Function &Callee) {
   }
 }
 
+/// The processor that a function is compiled for. It has features by its name too, and by those that it is
+/// given: Clang writes out all of them, other compilers need not. Null if this process has no such target.
+std::unique_ptr<MCSubtargetInfo> processorOf(const Function &F) {
+  std::string Target = Triple(F.getParent()->getTargetTriple()).str();
+  StringRef Name = F.getFnAttribute("target-cpu").getValueAsString();
+  auto Any = offloom::subtarget(Target, "");
+  if (Any && !Any->isCPUStringValid(Name))
+    Name = "";
+  return offloom::subtarget(Target, Name, F.getFnAttribute("target-features").getValueAsString());
+}
+
 /// What the processor that a function is compiled for computes itself.
 class Arithmetic {
 public:
   explicit Arithmetic(const Function &F) {
+    const Triple Target(F.getParent()->getTargetTriple());
     SmallVector<StringRef, 64> Features;
     F.getFnAttribute("target-features").getValueAsString().split(Features, ',');
-    if (Triple(F.getParent()->getTargetTriple()).isAArch64()) {
-      HasFused = true;
-      HasHalf = is_contained(Features, "+fullfp16");
-      return;
-    }
-    if (Triple(F.getParent()->getTargetTriple()).isAMDGPU()) {
+    if (Target.isAMDGPU()) {
       // Of what multiplies and adds at once, and flushes denormal numbers, code generation may choose an
       // instruction that rounds twice.
       // Formats come from types: what `APFloat` hands out is a variable of LLVM 22, without which the plugin
@@ -149,12 +158,11 @@ public:
       HasHalf = HasSingle && is_contained(Features, "+16-bit-insts");
       return;
     }
-    HasFused = is_contained(Features, "+fma") || is_contained(Features, "+fma4");
-    HasHalf = is_contained(Features, "+avx512fp16");
+    auto Processor = processorOf(F);
+    auto Has = [&](StringRef Feature) { return Processor ? Processor->checkFeatures(Feature) : is_contained(Features, Feature); };
+    HasFused = Target.isAArch64() || Has("+fma") || Has("+fma4");
+    HasHalf = Has(Target.isAArch64() ? "+fullfp16" : "+avx512fp16");
   }
-
-  /// Whether it multiplies and adds at once at all.
-  bool fusesAny() const { return HasFused; }
 
   /// Whether it multiplies and adds numbers of this type, or vectors of them, at once
   /// (`isFMAFasterThanFMulAndFAdd`).
@@ -323,6 +331,8 @@ Value *callLibrary(IntrinsicInst &Call, IRBuilder<> &Builder) {
 
 /// Whether the conversion's integers are of a size that the processor knows.
 bool isOfUsualSize(const Instruction &Conversion) {
+  if (Triple(Conversion.getModule()->getTargetTriple()).isAArch64())
+    return false;
   unsigned Bits = Conversion.getType()->getScalarSizeInBits();
   return Bits == 8 || Bits == 16;
 }
@@ -332,7 +342,7 @@ bool isOfUsualSize(const Instruction &Conversion) {
 /// -2^31 for what does not fit there. Which bits a vector has only code generation for that processor knows;
 /// that it is given a constant must not be seen. The same goes for `long double`, and for integers of other
 /// sizes (`_BitInt`), whose higher bits code generation takes for zeros, or for signs, or cuts off, as it
-/// needs them.
+/// needs them. AArch64 has no registers of 8 and 16 bits, so there it is so of all sizes.
 Value *convert(CastInst &Conversion, IRBuilder<> &Builder) {
   Value *Number = Conversion.getOperand(0);
   Type *T = Number->getType();
@@ -356,6 +366,9 @@ Value *expand(IntrinsicInst &Call, const Arithmetic &Computes) {
   IRBuilder<> Builder(&Call);
   if (isMultiplyAdd(Call))
     return Computes.fuses(Call.getType()) ? nullptr : split(Call, Builder);
+  // Those of AArch64 choose as LLVM does.
+  if (Triple(Call.getModule()->getTargetTriple()).isAArch64())
+    return nullptr;
   // Between constants code generation chooses, where nothing has before.
   if (isa<Constant>(Call.getArgOperand(0)) && isa<Constant>(Call.getArgOperand(1)))
     return nullptr;
@@ -440,13 +453,13 @@ void offloom_ir_fuse_operations(LLVMModuleRef module) {
     return;
   for (Function &F : *unwrap(module)) {
     std::optional<Arithmetic> Computes;
-    if (!Target.isNVPTX())
-      Computes.emplace(F);
-    if (Computes && !Computes->fusesAny())
-      continue;
     for (Instruction &I : make_early_inc_range(instructions(F))) {
       auto *Call = dyn_cast<IntrinsicInst>(&I);
-      if (!Call || !isMultiplyAdd(*Call) || (Computes && !Computes->fuses(Call->getType())))
+      if (!Call || !isMultiplyAdd(*Call))
+        continue;
+      if (!Computes && !Target.isNVPTX())
+        Computes.emplace(F);
+      if (Computes && !Computes->fuses(Call->getType()))
         continue;
       bool IsStrict = isa<ConstrainedFPIntrinsic>(Call);
       IRBuilder<> Builder(Call);
@@ -464,14 +477,14 @@ void offloom_ir_fuse_operations(LLVMModuleRef module) {
   }
 }
 
-/// On x86: makes a multiplication and an addition of each `llvm.fmuladd` that code generation does not fuse,
-/// and of `llvm.minnum` and `llvm.maxnum` what it makes of them: compares and selects, or a call of C's
-/// library. Has narrow conversions give what it has them give.
+/// On x86 and AArch64: makes a multiplication and an addition of each `llvm.fmuladd` that code generation does
+/// not fuse, and on x86 of `llvm.minnum` and `llvm.maxnum` what it makes of them: compares and selects, or a
+/// call of C's library. Has narrow conversions give what it has them give.
 void offloom_ir_expand_operations(LLVMModuleRef module) {
-  if (!Triple(unwrap(module)->getTargetTriple()).isX86())
+  Triple Target(unwrap(module)->getTargetTriple());
+  if (!Target.isX86() && !Target.isAArch64())
     return;
   for (Function &F : *unwrap(module)) {
-    Arithmetic Computes(F);
     SmallVector<IntrinsicInst *, 16> Calls;
     SmallVector<CastInst *, 16> Conversions;
     for (Instruction &I : instructions(F))
@@ -484,6 +497,9 @@ void offloom_ir_expand_operations(LLVMModuleRef module) {
       Conversion->replaceAllUsesWith(convert(*Conversion, Builder));
       Conversion->eraseFromParent();
     }
+    if (Calls.empty())
+      continue;
+    Arithmetic Computes(F);
     // What uses a result comes first, as in code generation: it knows more of the operation than of what
     // replaces it.
     for (IntrinsicInst *Call : reverse(Calls))

@@ -1,9 +1,10 @@
 // What LLVM knows of a processor, as C functions with plain arguments. Rules: those of ir_shim.cpp.
 
+#include "subtarget.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Config/llvm-config.h"
-#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
 #include "llvm/TargetParser/Triple.h"
@@ -13,21 +14,9 @@
 #include <string>
 
 using namespace llvm;
+using offloom::subtarget;
 
 namespace {
-
-/// Null if this LLVM has no such target. Says nothing of a processor that it does not know, if `CPU` is
-/// empty.
-std::unique_ptr<MCSubtargetInfo> subtarget(const char *Name, const char *CPU, StringRef Features = "") {
-  std::string Error;
-#if LLVM_VERSION_MAJOR < 22
-  const StringRef TargetName = Name;
-#else
-  const Triple TargetName(Name);
-#endif
-  const Target *Found = TargetRegistry::lookupTarget(TargetName, Error);
-  return std::unique_ptr<MCSubtargetInfo>(Found ? Found->createMCSubtargetInfo(TargetName, CPU, Features) : nullptr);
-}
 
 StringRef nameOf(const SubtargetFeatureKV &Entry) {
 #if LLVM_VERSION_MAJOR < 23
@@ -38,6 +27,17 @@ StringRef nameOf(const SubtargetFeatureKV &Entry) {
 }
 
 } // namespace
+
+std::unique_ptr<MCSubtargetInfo> offloom::subtarget(StringRef Name, StringRef Processor, StringRef Features) {
+  std::string Error;
+#if LLVM_VERSION_MAJOR < 22
+  const StringRef TargetName = Name;
+#else
+  const Triple TargetName(Name);
+#endif
+  const Target *Found = TargetRegistry::lookupTarget(TargetName, Error);
+  return std::unique_ptr<MCSubtargetInfo>(Found ? Found->createMCSubtargetInfo(TargetName, Processor, Features) : nullptr);
+}
 
 extern "C" {
 

@@ -1,9 +1,9 @@
 //! Operations whose result depends on how they are compiled, and what keeps it.
 
-use offloom_ir::codegen::run_pipeline;
+use offloom_ir::codegen::{initialize_hosts, run_pipeline};
 use offloom_ir::floating_point::{
-    expand_operations, forget_denormal_modes, has_conversions_of_processor, run_until_vectorized,
-    spell_out_roundings,
+    expand_operations, forget_denormal_modes, fuse_operations, has_conversions_of_processor,
+    run_until_vectorized, spell_out_roundings,
 };
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::jit_diagnostics::CollectedErrors;
@@ -100,6 +100,7 @@ fn given(kind: &str, value: &str) -> String {
 }
 
 const X86: &str = "x86_64-pc-linux-gnu";
+const ARM: &str = "aarch64-unknown-linux-gnu";
 const NVIDIA: &str = "nvptx64-nvidia-cuda";
 
 #[test]
@@ -113,7 +114,7 @@ fn an_integer_becomes_a_short_number_by_way_of_another_one() {
         ("amdgcn-amd-amdhsa", "", twice),
         (NVIDIA, r#""target-cpu"="sm_89""#, twice),
         (NVIDIA, r#""target-cpu"="sm_90a""#, once),
-        ("aarch64-unknown-linux-gnu", "", once),
+        (ARM, "", once),
     ] {
         let text = settled(target, attributes, &body);
         assert!(text.contains(expected), "{target} {attributes}: {text}");
@@ -151,7 +152,7 @@ fn half_numbers_that_are_multiplied_and_added_are_not_folded() {
 
 #[test]
 fn integers_of_unusual_sizes_are_left_to_code_generation() {
-    for (bits, is_folded) in [(16, true), (12, false)] {
+    for (target, bits, is_folded) in [(X86, 16, true), (X86, 12, false), (ARM, 16, false)] {
         let extension = if bits == 16 {
             "add i16 %narrow, 0"
         } else {
@@ -159,7 +160,7 @@ fn integers_of_unusual_sizes_are_left_to_code_generation() {
         };
         let body =
             given("float", "70000.0") + &format!("%narrow = fptoui float %given to i{bits} %r = {extension}");
-        let text = settled(X86, "", &body);
+        let text = settled(target, "", &body);
         assert_eq!(text.contains("ret i16 4464"), is_folded, "{text}");
         let context = Context::create();
         assert_eq!(
@@ -177,4 +178,52 @@ fn very_small_numbers_are_what_the_processor_makes_of_them() {
     let attributes = r#""denormal-fp-math"="preserve-sign,preserve-sign" "denormal-fp-math-f32"="ieee""#;
     let text = settled(X86, attributes, &body);
     assert!(text.contains("ret i16 512"), "{text}");
+}
+
+#[test]
+fn a_processor_multiplies_and_adds_at_once_if_its_name_says_so() {
+    initialize_hosts();
+    for (target, attributes, kind, is_fused) in [
+        (X86, r#""target-cpu"="haswell""#, "double", true),
+        (
+            X86,
+            r#""target-cpu"="haswell" "target-features"="-fma""#,
+            "double",
+            false,
+        ),
+        (
+            X86,
+            r#""target-cpu"="haswell" "target-features"="-avx""#,
+            "double",
+            false,
+        ),
+        (
+            X86,
+            r#""target-cpu"="x86-64" "target-features"="+fma""#,
+            "double",
+            true,
+        ),
+        (X86, r#""target-cpu"="sapphirerapids""#, "half", true),
+        (X86, "", "double", false),
+        (ARM, "", "double", true),
+        (ARM, "", "half", false),
+        (ARM, r#""target-features"="+fullfp16""#, "half", true),
+    ] {
+        let bits = if kind == "half" { 16 } else { 64 };
+        let context = Context::create();
+        let code = format!(
+            r#"target triple = "{target}"
+            declare {kind} @llvm.fmuladd.f{bits}({kind}, {kind}, {kind})
+            define {kind} @f({kind} %a) {attributes} {{
+              %r = call {kind} @llvm.fmuladd.f{bits}({kind} %a, {kind} %a, {kind} %a)
+              ret {kind} %r
+            }}"#
+        );
+        let module = parse(&context, &code);
+        fuse_operations(&module);
+        expand_operations(&module);
+        let text = module.to_string();
+        let expected = if is_fused { "@llvm.fma." } else { "= fmul" };
+        assert!(text.contains(expected), "{target} {attributes}: {text}");
+    }
 }
