@@ -477,9 +477,9 @@ void offloom_ir_fuse_operations(LLVMModuleRef module) {
   }
 }
 
-/// On x86 and AArch64: makes a multiplication and an addition of each `llvm.fmuladd` that code generation does
-/// not fuse, and on x86 of `llvm.minnum` and `llvm.maxnum` what it makes of them: compares and selects, or a
-/// call of C's library. Has narrow conversions give what it has them give.
+/// On x86 and AArch64: makes a multiplication and an addition of each `llvm.fmuladd` that code generation
+/// does not fuse, and on x86 of `llvm.minnum` and `llvm.maxnum` what it makes of them: compares and selects,
+/// or a call of C's library. Has narrow conversions give what it has them give.
 void offloom_ir_expand_operations(LLVMModuleRef module) {
   Triple Target(unwrap(module)->getTargetTriple());
   if (!Target.isX86() && !Target.isAArch64())
@@ -522,6 +522,9 @@ bool offloom_ir_has_conversions_of_processor(LLVMModuleRef module) {
 /// Has very small numbers be what the processor makes of them, which is not told to take them for zeros. On
 /// CPUs: LLVM folds as the attributes say, and they say nothing to the processor.
 void offloom_ir_forget_denormal_modes(LLVMModuleRef module) {
+  Triple Target(unwrap(module)->getTargetTriple());
+  if (!Target.isX86() && !Target.isAArch64())
+    return;
   for (Function &F : *unwrap(module)) {
     F.removeFnAttr("denormal-fp-math");
     F.removeFnAttr("denormal-fp-math-f32");

@@ -85,12 +85,12 @@ pub fn fuse_operations(module: &Module<'_>) {
     unsafe { offloom_ir_fuse_operations(module.as_mut_ptr()) }
 }
 
-/// For x86: takes each `llvm.fmuladd` apart for whose type the function's processor has no fused form, and
-/// spells `llvm.minnum` and `llvm.maxnum` out, as compares and selects or as the call of C's library that
-/// they come to, so that neither constants nor a wider processor change their result. Has conversions to
-/// integers of fewer than 32 bits give for every number what they give ahead of time; where
-/// [`has_conversions_of_processor`], for that processor only. Handles to these calls and conversions are
-/// dead afterwards.
+/// For x86 and AArch64: takes each `llvm.fmuladd` apart for whose type the function's processor has no fused
+/// form, and for x86 spells `llvm.minnum` and `llvm.maxnum` out, as compares and selects or as the call of
+/// C's library that they come to, so that neither constants nor a wider processor change their result. Has
+/// conversions to integers of fewer than 32 bits give for every number what they give ahead of time; where
+/// [`has_conversions_of_processor`], for that processor only. Handles to these calls and conversions are dead
+/// afterwards.
 pub fn expand_operations(module: &Module<'_>) {
     // SAFETY: the module is live.
     unsafe { offloom_ir_expand_operations(module.as_mut_ptr()) }
@@ -125,7 +125,7 @@ pub fn has_conversions_of_processor(module: &Module<'_>) -> bool {
 }
 
 /// Has very small numbers (denormal ones) be what the processor makes of them, instead of the zeros that
-/// `-fdenormal-fp-math` has LLVM fold to. For CPUs, which are not told of that.
+/// `-fdenormal-fp-math` has LLVM fold to. For x86 and AArch64, which are not told of that.
 pub fn forget_denormal_modes(module: &Module<'_>) {
     // SAFETY: the module is live, and only attributes change.
     unsafe { offloom_ir_forget_denormal_modes(module.as_mut_ptr()) }
