@@ -311,8 +311,8 @@ pub(crate) fn is_table(global: Symbol<'_>) -> bool {
 
 /// What is in the functions of a module that no variant can have.
 struct FunctionObstacles<'ctx> {
-    /// Functions with inline assembly that names a symbol of the module, or what the floating-point environment
-    /// is changed by, each with the name.
+    /// Functions with inline assembly that names a symbol of the module, or what the floating-point
+    /// environment is changed by, each with the name.
     named_in_assembly: HashMap<Symbol<'ctx>, String>,
     own_unwinder: bool,
 }
