@@ -160,7 +160,10 @@ fn find_or_make(id: BundleId, code: &DeviceCode<'_>, object: &LoadedObject) -> R
         gpu,
         bitcode: code.gpu.map_or(code.bytes, |(gpu, _)| gpu.bitcode),
     };
-    let mut making = say_late("the cache keeps what comes of it");
+    let mut making = say_late(match claim {
+        Some(_) => "the cache keeps what comes of it",
+        None => "each start does, without a cache that can be written",
+    });
     let mut waiting = |waited: Duration| {
         if waited.is_zero() {
             return disk_cache::expect_publication(&key, None);
