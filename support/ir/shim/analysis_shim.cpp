@@ -50,6 +50,9 @@ extern "C" {
 /// Bits of the widest vector that the definition exchanges with code outside of its module; 0: none.
 uint32_t offloom_ir_widest_vector_at_boundary(LLVMValueRef function) {
   const auto *F = unwrap<Function>(function);
+  // What calls it counts.
+  if (F->isDeclaration())
+    return 0;
   uint64_t Widest = isCalledOnlyHere(*F) ? 0 : widestVectorPassed(F->getFunctionType());
   for (const Instruction &I : instructions(*F)) {
     auto *Call = dyn_cast<CallBase>(&I);

@@ -10,7 +10,7 @@ unsafe extern "C" {
 
 /// Bits of the widest vector that a definition gets from, returns to, or exchanges with code outside of its
 /// module: by a call of a declaration or of an unknown function, or as a function that others see or whose
-/// address is taken. 0: none.
+/// address is taken. 0: none, or the function is a declaration.
 pub fn widest_vector_at_boundary(function: &Symbol<'_>) -> u32 {
     // SAFETY: the function is live, and a definition or not.
     unsafe { offloom_ir_widest_vector_at_boundary(function.as_value_ref()) }
