@@ -3,8 +3,8 @@
 //! A child has the memory of its parent and one of its threads. Where another thread was making a variant,
 //! its locks stay locked in the child for ever, and tables may be half changed. Such a child runs what it has
 //! and makes nothing. Two things are never cut in two, and fork waits for them: links, since the C++
-//! runtime's table of exception frames changes in them, and starts of the worker, whose sockets the child
-//! would hold.
+//! runtime's table of exception frames changes in them, and starts of processes, whose sockets and pipes
+//! the child would hold.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Once, OnceLock};
