@@ -9,6 +9,7 @@ mod busy;
 mod comparison;
 mod document;
 mod first_launch;
+mod gpu_launches;
 mod large_cache;
 mod launches;
 mod look_up;
@@ -22,7 +23,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use self::document::{
-    BUSY, DOCUMENT, FIRST_COMPILE, LAUNCHES, LOOK_UP, ON_A_GPU, REMOTE_STORE, SLOWEST, START, TITLES,
+    BUSY, DOCUMENT, FIRST_COMPILE, FIRST_ON_A_GPU, LAUNCHES, LOOK_UP, ON_A_GPU, REMOTE_STORE, SLOWEST, START,
+    TITLES,
 };
 use self::programs::{Gpu, Programs};
 use crate::build::{LlvmBuilds, Staged};
@@ -75,9 +77,17 @@ impl Extent {
         Self {
             launches: 1000,
             repetitions: 1,
-            titles: [LAUNCHES, ON_A_GPU, START, FIRST_COMPILE, SLOWEST, BUSY]
-                .map(str::to_owned)
-                .to_vec(),
+            titles: [
+                LAUNCHES,
+                ON_A_GPU,
+                START,
+                FIRST_COMPILE,
+                FIRST_ON_A_GPU,
+                SLOWEST,
+                BUSY,
+            ]
+            .map(str::to_owned)
+            .to_vec(),
         }
     }
 }
@@ -120,7 +130,7 @@ pub(crate) fn measure(
             let (short, long) = (10 * extent.repetitions, extent.repetitions);
             let (repetitions, figures) = match title {
                 LAUNCHES => (long, launches::measure(&programs, extent.launches, long)?),
-                ON_A_GPU => {
+                ON_A_GPU | FIRST_ON_A_GPU => {
                     let Some(targets) = Targets::find(workspace, staged)? else {
                         continue;
                     };
@@ -130,8 +140,11 @@ pub(crate) fn measure(
                         cuda: &targets.cuda,
                     };
                     let programs = Programs::prepare(workspace, staged, &folder, Some(gpu))?;
-                    // Each takes the virtual GPU tens of microseconds.
-                    (long, launches::measure(&programs, extent.launches / 10, long)?)
+                    if title == ON_A_GPU {
+                        (long, gpu_launches::measure(&programs, extent.launches, long)?)
+                    } else {
+                        (short / 2, first_launch::measure(&programs, short / 2)?)
+                    }
                 }
                 START => (short, start::measure(&programs, short)?),
                 FIRST_COMPILE => (short / 2, first_launch::measure(&programs, short / 2)?),

@@ -21,20 +21,22 @@ const NUM_REGS: c_int = 4;
 /// More variants than this do not stay loaded that no launch chooses.
 const MOST_UNUSED: usize = 64;
 
-/// A variant that is loaded. Lives for ever; its module may not.
+/// A variant that is loaded. Lives for ever; its module may not. What a launch reads comes first, in one line
+/// of the processor's cache.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Variant {
+    function: FunctionHandle,
+    /// Whether the driver has refused to launch it.
+    is_refused: AtomicBool,
+    /// Whether it was launched: the first launch is slower than later ones.
+    was_launched: AtomicBool,
     kernel: &'static Kernel,
     module: ModuleHandle,
-    function: FunctionHandle,
     needs: Needs,
     needs_of_base: Needs,
     /// Bytes of its cubin.
     bytes: u64,
-    /// Whether it was launched: the first launch is slower than later ones.
-    was_launched: AtomicBool,
-    /// Whether the driver has refused to launch it.
-    is_refused: AtomicBool,
 }
 
 /// What a kernel needs of the device.

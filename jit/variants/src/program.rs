@@ -10,8 +10,10 @@ use crate::signature::{Field, Launch, Source, alignment_classes};
 pub(crate) struct Program {
     arguments: Box<[Step]>,
     alignments: Box<[Step]>,
-    /// Objects, and numbers of teams and threads: words and fields.
-    others: Box<[(usize, Field)]>,
+    teams: Option<Step>,
+    threads: Option<Step>,
+    /// Objects that are in memory as a whole: words and fields.
+    objects: Box<[(usize, Field)]>,
     partial_objects: Box<[PartialObject]>,
 }
 
@@ -25,9 +27,10 @@ struct PartialObject {
     words: Vec<(usize, Field)>,
 }
 
-/// One read of an argument word.
+/// One read of a word.
 #[derive(Debug, Clone, Copy)]
 struct Step {
+    /// The argument; 0 where it is the number of teams or of threads.
     argument: u32,
     /// Where it goes in the key.
     word: u32,
@@ -38,7 +41,8 @@ struct Step {
 impl Program {
     /// The reads of these fields, of which only the bits in `masks` count.
     pub(crate) fn new(fields: &[Field], masks: &[u64]) -> Self {
-        let (mut arguments, mut alignments, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut arguments, mut alignments, mut objects) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut teams, mut threads) = (None, None);
         let mut partial_objects: Vec<PartialObject> = Vec::new();
         let fields = fields.iter().zip(masks).enumerate();
         for (word, (field, &mask)) in fields.filter(|(_, (_, mask))| **mask != 0) {
@@ -70,15 +74,17 @@ impl Program {
                         }),
                     }
                 }
-                Source::Object { .. } | Source::Teams | Source::Threads => {
-                    others.push((word, Field { mask, ..*field }));
-                }
+                Source::Object { .. } => objects.push((word, Field { mask, ..*field })),
+                Source::Teams => teams = Some(step(0)),
+                Source::Threads => threads = Some(step(0)),
             }
         }
         Self {
             arguments: arguments.into(),
             alignments: alignments.into(),
-            others: others.into(),
+            teams,
+            threads,
+            objects: objects.into(),
             partial_objects: partial_objects.into(),
         }
     }
@@ -96,7 +102,17 @@ impl Program {
                 *word = alignment_classes(launch.argument(step.argument as usize)) & step.mask;
             }
         }
-        for (word, field) in &self.others {
+        if let Some(step) = &self.teams
+            && let Some(word) = words.get_mut(step.word as usize)
+        {
+            *word = u64::from(launch.teams()) & step.mask;
+        }
+        if let Some(step) = &self.threads
+            && let Some(word) = words.get_mut(step.word as usize)
+        {
+            *word = u64::from(launch.threads()) & step.mask;
+        }
+        for (word, field) in &self.objects {
             if let Some(word) = words.get_mut(*word) {
                 *word = field.read(launch);
             }

@@ -10,6 +10,8 @@ pub(super) const ON_A_GPU: &str = "launches on a virtual GPU";
 pub(super) const START: &str = "start of a program";
 /// First launches of kernels.
 pub(super) const FIRST_COMPILE: &str = "first launch of a kernel";
+/// The same on a GPU.
+pub(super) const FIRST_ON_A_GPU: &str = "first launch on a virtual GPU";
 /// The table of variants by itself.
 pub(super) const LOOK_UP: &str = "look-up alone";
 /// Launches beside which something else is done for the kernel.
@@ -22,11 +24,12 @@ pub(super) const REMOTE_STORE: &str = "remote store";
 pub(super) const BUSY: &str = "all processors busy";
 
 /// What is measured, in the order of the document.
-pub(super) const TITLES: [&str; 8] = [
+pub(super) const TITLES: [&str; 9] = [
     LAUNCHES,
     ON_A_GPU,
     START,
     FIRST_COMPILE,
+    FIRST_ON_A_GPU,
     LOOK_UP,
     REMOTE_STORE,
     SLOWEST,
@@ -50,9 +53,9 @@ pub(super) const DOCUMENT: FiguresDocument = FiguresDocument {
         a hash. Variants in turns are also 256 pieces of code. \
         The rows with a goal hit a variant that is kept; the others are what else a launch may meet. The sum of all blocks is \
         what all launches took; start and first launches are measured by themselves, below.\n\
-        * *launches on a virtual GPU*: the same programs for an NVIDIA GPU, on the virtual one, whose driver executes kernels on threads \
-        of its own. What is measured is what the launching thread does beside waiting, so it says what the JIT adds on the host, and \
-        nothing of a real GPU or its driver.\n\
+        * *launches on a virtual GPU*: the same kernels for an NVIDIA GPU, on a virtual one that executes nothing, from one library, which is \
+        linked with `--jit`. `without`: a process with `OFFLOOM_JIT=off`, the mean of one before and one after, which `control` compares. So \
+        this is what the JIT adds on the host, beside libomptarget and a driver that only checks, and says nothing of a real GPU or its driver.\n\
         * *start of a program*: from before it is started to after its end; processor time is that of the program with all its threads. \
         `without`: linked without `--jit`. The cache holds 10,000 images.\n\
         * *first launch of a kernel*: `OFFLOOM_JIT=sync`, so the launch waits for its variant. `without`: the same launch with \
@@ -60,6 +63,8 @@ pub(super) const DOCUMENT: FiguresDocument = FiguresDocument {
         the process that compiles for it. What is compiled is compiled in a program for whose launches nothing was compiled before, or \
         was in its last run: that process is started with the program, so its start is in the processor time, and in the wall time what \
         is left of it.\n\
+        * *first launch on a virtual GPU*: the same there. Of a GPU's own times nothing is in it: compiling, `ptxas`, the cache, a made-up \
+        driver's loading.\n\
         * *look-up alone*: `cargo bench -p offloom-jit-variants`, ten arguments, nanoseconds of the fastest of 101 rounds, with variants \
         looked for in an order without pattern. A device has at most 256 variants of a kernel; more are shown for the table's sake.\n\
         * *remote store*: `OFFLOOM_JIT=sync`, so each first launch waits for its variant, and `OFFLOOM_JIT_REMOTE_DEADLINE` as it is by \

@@ -14,9 +14,17 @@ use crate::workspace::remove_folder;
 
 /// The workloads whose kernels are launched, and the milliseconds that the first compile may take.
 const KERNELS: [(&str, f64); 2] = [("zaxpy", 15.0), ("xs-lookup", 60.0)];
+/// The same on a GPU, for which `ptxas` works too.
+const KERNELS_ON_A_GPU: [(&str, f64); 2] = [("zaxpy", 40.0), ("xs-lookup", 90.0)];
 
 /// Milliseconds that a launch may take longer whose variant is in the cache.
 const FROM_THE_CACHE: f64 = 1.0;
+
+/// The most milliseconds that other processes work for a program that compiles nothing: `ptxas` says its
+/// version, which takes it some three. Compiling takes more.
+const fn nothing_compiled(on_gpu: bool) -> f64 {
+    if on_gpu { 10.0 } else { 0.0 }
+}
 
 /// A program that launches a kernel for the first time with one value after the other.
 const LATER: &str = "test/jit/Inputs/later-variants.c";
@@ -55,7 +63,8 @@ pub(super) fn measure(programs: &Programs<'_>, repetitions: u32) -> Result<Strin
     let mut text = HEAD.to_owned();
     let mut compiles = Vec::new();
     let adopting = programs.build("run-adopting", &[ADOPTING], &[])?;
-    for (kernel, most) in KERNELS {
+    let on_gpu = programs.gpu.is_some();
+    for (kernel, most) in if on_gpu { KERNELS_ON_A_GPU } else { KERNELS } {
         let source = format!("test/workloads/{kernel}/{kernel}.cpp");
         let program = programs.build(kernel, &[&source], &WITH_JIT)?;
         let case = Case {
@@ -73,6 +82,10 @@ pub(super) fn measure(programs: &Programs<'_>, repetitions: u32) -> Result<Strin
                 most,
             ),
         ] {
+            // How names are looked for among others has nothing to do with the device.
+            if on_gpu && cache == Cache::OfOthers {
+                continue;
+            }
             let (rows, medians) = case.compare(cache, name, most, repetitions)?;
             text += &rows;
             compiles.extend(medians);
@@ -106,7 +119,7 @@ fn later_variants(programs: &Programs<'_>, adopting: &Path, repetitions: u32) ->
         let [off, _] = run("off")?;
         let [on, compiled] = run("sync")?;
         ensure!(
-            compiled == 0.0,
+            compiled * 1e3 <= nothing_compiled(programs.gpu.is_some()),
             "a variant was compiled that should be in the cache"
         );
         wall.add(off, on);
@@ -146,6 +159,7 @@ impl Case<'_> {
         if state == Cache::OfOthers {
             large_cache::fill(&cache)?;
         }
+        let nothing = nothing_compiled(self.programs.gpu.is_some());
         for _ in 0..repetitions {
             match state {
                 Cache::Empty => remove_folder(&cache)?,
@@ -154,12 +168,12 @@ impl Case<'_> {
             }
             let [off, mut on] = [self.run("off", &cache)?, self.run("sync", &cache)?];
             for _ in 0..MISSES {
-                if state == Cache::Warm && on.worker > 0.0 {
+                if state == Cache::Warm && on.worker > nothing {
                     on = self.run("sync", &cache)?;
                 }
             }
             ensure!(
-                (on.worker > 0.0) == (state != Cache::Warm) && off.worker == 0.0,
+                (on.worker > nothing) == (state != Cache::Warm) && off.worker == 0.0,
                 "{}, {name}: the compiling process took {} ms, without the JIT {} ms",
                 self.kernel,
                 on.worker,

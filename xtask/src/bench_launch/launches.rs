@@ -17,17 +17,15 @@ use crate::bench::statistics::median;
 use crate::corpus::tools;
 
 /// Launches of a block: some hundred microseconds.
-const BLOCK: u32 = 250;
+pub(super) const BLOCK: u32 = 250;
 
 /// Nanoseconds that a launch may cost more.
 const A_LAUNCH: Goal = Goal::More(60.0);
-/// The same on a GPU.
-const A_LAUNCH_ON_A_GPU: Goal = Goal::More(100.0);
 /// What all launches together may take.
 const ALL: Goal = Goal::Times(1.02);
 
 /// The most variants that a kernel has on one device.
-const MOST_VARIANTS: u32 = 256;
+pub(super) const MOST_VARIANTS: u32 = 256;
 
 /// Rounds in which nearly all variants are still timed: each of them in 8 launches, with those before the
 /// first round.
@@ -48,8 +46,8 @@ enum State {
 
 /// What is measured.
 #[derive(Debug, Clone, Copy)]
-struct Case {
-    name: &'static str,
+pub(super) struct Case {
+    pub(super) name: &'static str,
     state: State,
     arguments: u32,
     /// Scalars of which launches are made before.
@@ -57,10 +55,11 @@ struct Case {
     /// Which of them then come in turns: the number of the first, from 0, and how many.
     first: u32,
     count: u32,
-    threads: u32,
+    pub(super) threads: u32,
 }
 
-const fn hit(name: &'static str, arguments: u32, values: u32, threads: u32) -> Case {
+/// Launches that run variants which are kept.
+pub(super) const fn hit(name: &'static str, arguments: u32, values: u32, threads: u32) -> Case {
     Case {
         name,
         state: State::Hit,
@@ -73,7 +72,7 @@ const fn hit(name: &'static str, arguments: u32, values: u32, threads: u32) -> C
 }
 
 /// Launches of one of the variants that a kernel has.
-const fn one_of_many(name: &'static str, number: u32, threads: u32) -> Case {
+pub(super) const fn one_of_many(name: &'static str, number: u32, threads: u32) -> Case {
     Case {
         first: number,
         count: 1,
@@ -124,25 +123,12 @@ const CASES: [Case; 13] = [
     },
 ];
 
-/// On a GPU all launches ask the library, so how many variants there are may matter, and nothing else.
-const CASES_ON_A_GPU: [Case; 5] = [
-    hit("one argument", 1, 1, 1),
-    hit("ten arguments", 10, 1, 1),
-    hit("ten arguments, 8 threads", 10, 1, 8),
-    one_of_many("ten arguments, the last of 256 variants", MOST_VARIANTS - 1, 1),
-    one_of_many(
-        "ten arguments, the last of 256 variants, 8 threads",
-        MOST_VARIANTS - 1,
-        8,
-    ),
-];
-
 /// The program that is measured, and what it loads.
-struct Pairs<'a> {
+pub(super) struct Pairs<'a> {
     programs: &'a Programs<'a>,
     program: PathBuf,
     /// Without the JIT, the same again, with the JIT.
-    libraries: [PathBuf; 3],
+    pub(super) libraries: [PathBuf; 3],
     cache: PathBuf,
 }
 
@@ -167,36 +153,34 @@ pub(super) fn build(programs: &Programs<'_>) -> Result<(PathBuf, [PathBuf; 3])> 
 
 /// Measures all cases with so many launches from each library; the table.
 pub(super) fn measure(programs: &Programs<'_>, launches: u32, repetitions: u32) -> Result<String> {
-    let (program, libraries) = build(programs)?;
-    let pairs = Pairs {
-        programs,
-        cache: programs.folder.join("launches-cache"),
-        program,
-        libraries,
-    };
+    let pairs = Pairs::build(programs)?;
     let mut text = HEAD.to_owned();
-    let cases = match programs.gpu {
-        Some(_) => &CASES_ON_A_GPU[..],
-        None => &CASES,
-    };
-    for &case in cases {
+    for case in CASES {
         text += &pairs.compare(case, launches, repetitions)?;
     }
     Ok(text)
 }
 
-impl Pairs<'_> {
+impl<'a> Pairs<'a> {
+    /// Builds them.
+    pub(super) fn build(programs: &'a Programs<'a>) -> Result<Self> {
+        let (program, libraries) = build(programs)?;
+        Ok(Self {
+            programs,
+            program,
+            libraries,
+            cache: programs.folder.join("launches-cache"),
+        })
+    }
+
     /// The rows of one case.
     fn compare(&self, case: Case, launches: u32, repetitions: u32) -> Result<String> {
         self.check(case)?;
         let is_hit = case.state == State::Hit;
-        let on_gpu = self.programs.gpu.is_some();
-        // What all launches take is a virtual GPU's own time.
-        let is_simple = is_hit && case.threads == 1 && case.values == 1 && !on_gpu;
-        let goal = if on_gpu { A_LAUNCH_ON_A_GPU } else { A_LAUNCH };
+        let is_simple = is_hit && case.threads == 1 && case.values == 1;
         let comparison = |what: &str, goal| Comparison::new(format!("{}: {what}", case.name), goal);
         let mut control = comparison("control, ns", None);
-        let mut one = comparison("a launch, ns", is_hit.then_some(goal));
+        let mut one = comparison("a launch, ns", is_hit.then_some(A_LAUNCH));
         let mut all = comparison(&format!("{launches} launches, ms"), is_simple.then_some(ALL));
         let rounds = match case.state {
             State::Timed => ROUNDS_ON_TRIAL,
@@ -219,7 +203,7 @@ impl Pairs<'_> {
 
     /// Runs the program once, which fills the cache, and looks whether launches meet what they are to meet;
     /// where there are several threads, also whether theirs do.
-    fn check(&self, case: Case) -> Result<()> {
+    pub(super) fn check(&self, case: Case) -> Result<()> {
         self.check_run(Case { threads: 1, ..case }, 1)?;
         if case.threads == 1 {
             return Ok(());
@@ -232,7 +216,8 @@ impl Pairs<'_> {
 
     fn check_run(&self, case: Case, rounds: u32) -> Result<()> {
         let file = self.programs.folder.join("statistics.json");
-        tools::output(self.command(case, rounds, 0).env("OFFLOOM_JIT_STATS", &file))?;
+        let mut command = self.command(case, rounds, "sync", &self.libraries);
+        tools::output(command.env("OFFLOOM_JIT_STATS", &file))?;
         let text = fs::read(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
         let statistics: Value = serde_json::from_slice(&text)?;
         let kernels = statistics["kernels"].as_array().context("no kernels")?;
@@ -258,7 +243,9 @@ impl Pairs<'_> {
     }
 
     fn rounds(&self, case: Case, rounds: u32, repetition: u32) -> Result<Vec<Round>> {
-        let printed = tools::output(&mut self.command(case, rounds, repetition))?;
+        let mut libraries = self.libraries.clone();
+        libraries.rotate_left(first_library(repetition));
+        let printed = tools::output(&mut self.command(case, rounds, "sync", &libraries))?;
         let in_order = printed.lines().map(numbers::<3>);
         in_order
             .map(|round| {
@@ -270,9 +257,12 @@ impl Pairs<'_> {
             .collect()
     }
 
-    fn command(&self, case: Case, rounds: u32, repetition: u32) -> Command {
-        // Nothing works beside the launches.
-        let mut command = self.programs.command(&self.program, "sync", &self.cache);
+    /// A run that launches from these libraries by turns. Nothing works beside the launches.
+    pub(super) fn command(&self, case: Case, rounds: u32, mode: &str, libraries: &[PathBuf]) -> Command {
+        let mut command = self.programs.command(&self.program, mode, &self.cache);
+        if self.programs.gpu.is_some() {
+            command.env("OFFLOOM_VIRTUAL_GPU_KERNELS", "skip");
+        }
         let numbers = [
             rounds,
             BLOCK,
@@ -283,8 +273,6 @@ impl Pairs<'_> {
             case.threads,
         ];
         command.args(numbers.map(|number| number.to_string()));
-        let mut libraries = self.libraries.each_ref();
-        libraries.rotate_left(first_library(repetition));
         command.args(libraries);
         // However often scalars change, they are specialised.
         command.env("OFFLOOM_JIT_THRESHOLD", "1000000");

@@ -36,8 +36,12 @@ const SMALLEST: u32 = if cfg!(feature = "loom") { 1 } else { 3 };
 /// Sizes there can be; the largest has 2^32 slots.
 const SIZES: usize = 30;
 
-/// Words of a slot before its key: version, value, shape.
+/// Words of a slot before its key: version, value, label.
 const HEADER: usize = 3;
+
+/// The bits of a label that are the shape; there are fewer shapes than this. The others are the hash's, so
+/// one word says of nearly every slot with another key that it has another one.
+const SHAPE: u64 = 0xffff;
 
 /// Keys have a multiple of this many words, filled up with zeros: what looks at them need not treat a rest.
 pub(super) const KEY_BLOCK: usize = 4;
@@ -117,15 +121,15 @@ impl Growing {
     fn with_room(&self) -> &Table {
         let number = self.current.load(Ordering::Relaxed);
         let (live, number) = match self.current() {
-            // Half full at most, so that searches are short.
-            Some(table) if 2 * (table.used.load(Ordering::Relaxed) + 1) <= table.slots => return table,
+            // A quarter full at most, so that searches are short.
+            Some(table) if 4 * (table.used.load(Ordering::Relaxed) + 1) <= table.slots => return table,
             Some(table) => (table.live.load(Ordering::Relaxed), number),
             None => (0, 1),
         };
         let same_size = number / 2;
-        // With a quarter of live entries, the twin has room for as many again.
+        // With an eighth of live entries, the twin has room for as many again.
         let slots = 1 << (SMALLEST as usize + same_size);
-        let next = if self.current().is_some() && 4 * (live + 1) > slots {
+        let next = if self.current().is_some() && 8 * (live + 1) > slots {
             2 * (same_size + 1)
         } else {
             number ^ 1
@@ -167,13 +171,14 @@ impl Table {
 
     #[inline]
     fn find(&self, hash: u64, shape: usize, key: &[u64]) -> Option<Value> {
+        let wanted = label(hash, shape);
         for index in self.probe(hash) {
             let start = index * self.stride;
             // No longer than the key, whose length is known where this is compiled.
             let slot = self.words.get(start..start + HEADER + key.len())?;
             let version = slot[0].load(Ordering::Acquire);
             let value = Value(slot[1].load(Ordering::Relaxed));
-            let same = holds(slot, shape, key);
+            let same = holds(slot, wanted, key);
             if value != Value::EMPTY && !same {
                 continue;
             }
@@ -190,13 +195,14 @@ impl Table {
     /// The slot of a key, and its value. Only the thread that changes the table calls this, so nothing
     /// changes meanwhile.
     fn slot_of(&self, shape: usize, key: &[u64]) -> Option<(usize, Value)> {
-        for index in self.probe(hash(shape, key)) {
+        let hash = hash(shape, key);
+        for index in self.probe(hash) {
             let slot = self.slot(index);
             let value = Value(slot[1].load(Ordering::Relaxed));
             if value == Value::EMPTY {
                 return None;
             }
-            if holds(slot, shape, key) {
+            if holds(slot, label(hash, shape), key) {
                 return Some((index, value));
             }
         }
@@ -215,13 +221,14 @@ impl Table {
 
     /// Adds a key that is not there, to a table that has an empty slot.
     fn add(&self, shape: usize, key: &[u64], value: Value) {
+        let hash = hash(shape, key);
         let empty = self
-            .probe(hash(shape, key))
+            .probe(hash)
             .find(|index| self.slot(*index)[1].load(Ordering::Relaxed) == Value::EMPTY.0);
         let Some(index) = empty else { return };
         self.write(index, |slot| {
             slot[1].store(value.0, Ordering::Relaxed);
-            slot[2].store(shape as u64, Ordering::Relaxed);
+            slot[2].store(label(hash, shape), Ordering::Relaxed);
             for (word, key) in slot[HEADER..].iter().zip(key) {
                 word.store(*key, Ordering::Relaxed);
             }
@@ -259,7 +266,7 @@ impl Table {
             let slot = self.slot(index);
             let value = Value(slot[1].load(Ordering::Relaxed));
             if value.entry().is_some() {
-                let shape = slot[2].load(Ordering::Relaxed) as usize;
+                let shape = (slot[2].load(Ordering::Relaxed) & SHAPE) as usize;
                 let key: Vec<_> = slot[HEADER..]
                     .iter()
                     .map(|word| word.load(Ordering::Relaxed))
@@ -270,15 +277,23 @@ impl Table {
     }
 }
 
-/// Whether a slot has this key. Compares all words and branches once: nearly every slot that is looked at has
-/// it.
+/// The label of a slot with a key of this hash, under this shape.
 #[inline]
-fn holds(slot: &[AtomicU64], shape: usize, key: &[u64]) -> bool {
+const fn label(hash: u64, shape: usize) -> u64 {
+    hash & !SHAPE | shape as u64
+}
+
+/// Whether a slot has this label and this key. All words of a key are compared with one branch: where the
+/// label is the same, nearly every slot has it.
+#[inline]
+fn holds(slot: &[AtomicU64], label: u64, key: &[u64]) -> bool {
+    if slot[2].load(Ordering::Relaxed) != label {
+        return false;
+    }
     let words = slot[HEADER..].iter().zip(key);
-    let difference = words.fold(
-        slot[2].load(Ordering::Relaxed) ^ shape as u64,
-        |difference, (word, key)| difference | (word.load(Ordering::Relaxed) ^ key),
-    );
+    let difference = words.fold(0, |difference, (word, key)| {
+        difference | (word.load(Ordering::Relaxed) ^ key)
+    });
     difference == 0
 }
 

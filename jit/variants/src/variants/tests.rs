@@ -265,7 +265,8 @@ fn entries_that_come_and_go_do_not_make_the_table_grow() {
         }
     }
     assert_eq!(variants.len(), 10);
-    assert!(variants.table.slots() <= 64, "{}", variants.table.slots());
+    // Eleven were there at a time: more than an eighth of the next smaller table.
+    assert!(variants.table.slots() <= 128, "{}", variants.table.slots());
 }
 
 /// Readers look for keys whose code can be told from the key, while a writer adds, removes and rebuilds.

@@ -39,6 +39,8 @@ pub(crate) struct Settings {
     pub(crate) profile: Option<PathBuf>,
     /// Whether kernels reach all memory of the process.
     pub(crate) reaches_host: bool,
+    /// Whether launches are checked and nothing is executed: what is left is what a launch takes on the host.
+    pub(crate) skips_kernels: bool,
     /// The CUDA that the driver is for, as `cuDriverGetVersion` says it.
     pub(crate) version: i32,
 }
@@ -109,6 +111,15 @@ impl Settings {
                 ));
             }
         };
+        let skips_kernels = match variable("OFFLOOM_VIRTUAL_GPU_KERNELS").as_deref() {
+            None | Some("execute") => false,
+            Some("skip") => true,
+            Some(value) => {
+                return Err(format!(
+                    "OFFLOOM_VIRTUAL_GPU_KERNELS={value}: expected `execute` or `skip`"
+                ));
+            }
+        };
         let name = "OFFLOOM_VIRTUAL_GPU_CUDA";
         let version = variable(name).map(|value| {
             cuda(&value).ok_or_else(|| format!("{name}={value}: expected a version of CUDA, as in 12.4"))
@@ -125,6 +136,7 @@ impl Settings {
             counts: variable("OFFLOOM_VIRTUAL_GPU_COUNTS").map(PathBuf::from),
             profile: variable("OFFLOOM_VIRTUAL_GPU_PROFILE").map(PathBuf::from),
             reaches_host,
+            skips_kernels,
         })
     }
 }
@@ -235,6 +247,7 @@ mod tests {
             ("OFFLOOM_VIRTUAL_GPU_MULTIPROCESSORS", "0"),
             ("OFFLOOM_VIRTUAL_GPU_POISON", "yes"),
             ("OFFLOOM_VIRTUAL_GPU_HOST_MEMORY", "all"),
+            ("OFFLOOM_VIRTUAL_GPU_KERNELS", "none"),
             ("OFFLOOM_VIRTUAL_GPU_CUDA", "12"),
             ("OFFLOOM_VIRTUAL_GPU_CUDA", "12.400"),
         ] {
