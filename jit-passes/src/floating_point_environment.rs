@@ -5,8 +5,15 @@
 
 use offloom_ir::symbol::{Symbol, SymbolKind};
 
-/// Functions of the C library.
-const FUNCTIONS: [&str; 14] = [
+/// Functions of the C library, and of Flang's runtime those by which it calls them.
+const FUNCTIONS: [&str; 21] = [
+    "_FortranAGetUnderflowMode",
+    "_FortranASetUnderflowMode",
+    "_FortranAfeclearexcept",
+    "_FortranAfedisableexcept",
+    "_FortranAfeenableexcept",
+    "_FortranAferaiseexcept",
+    "_FortranAfetestexcept",
     "feclearexcept",
     "fedisableexcept",
     "feenableexcept",
@@ -24,7 +31,7 @@ const FUNCTIONS: [&str; 14] = [
 ];
 
 /// How the names of LLVM's own functions begin.
-const INTRINSICS: [&str; 9] = [
+const INTRINSICS: [&str; 11] = [
     "llvm.aarch64.get.fp",
     "llvm.aarch64.set.fp",
     "llvm.get.fpenv",
@@ -32,8 +39,10 @@ const INTRINSICS: [&str; 9] = [
     "llvm.set.fpenv",
     "llvm.set.fpmode",
     "llvm.set.rounding",
+    "llvm.x86.fxrstor",
     "llvm.x86.sse.ldmxcsr",
     "llvm.x86.sse.stmxcsr",
+    "llvm.x86.xrstor",
 ];
 
 /// Instructions of x86, and registers of AArch64, as assembly names them.

@@ -6,9 +6,11 @@
 //! | target | rule |
 //! | --- | --- |
 //! | x86 | a feature the image has stays; one it switched off stays off; none that changes how a vector is passed in or out of the module; no access is promised more than 16 bytes of alignment; a module whose bits must stay ([`match_bits`](crate::match_bits)) and that makes vectors of small integers of numbers stays as it is |
-//! | AArch64 | as x86, but vectors cross the module's boundary in the same registers whatever the processor, and no alignment is too much |
+//! | AArch64 | as x86, but vectors cross the module's boundary in the same registers whatever the processor, no alignment is too much, and every module is compiled for the device |
 //! | NVPTX | the processor must be the image's or a later one; a PTX version too old for it goes, and LLVM takes the oldest that fits |
 //! | AMDGPU | features of the old processor go, since code generation for the new one fails on them; wavefront size, XNACK, SRAM ECC and the like are part of the image's ABI and stay |
+
+use std::cell::LazyCell;
 
 use offloom_abi::{HostProcessor, Triple};
 use offloom_ir::alignment::limit_alignment;
@@ -302,7 +304,8 @@ fn resolve(device: &Device<'_>, triple: &str) -> Result<(String, Features), Reta
 /// Vectors of 256 bits are passed in one register with AVX and in two without, and so on; the other side of a
 /// call keeps the image's features.
 fn refuse_vectors(module: &Module<'_>, cpu: &str, features: &Features) -> Result<(), RetargetError> {
-    let device = x86::register_bits(cpu, features).unwrap_or(x86::WIDEST_REGISTER);
+    // Hardly any code has such vectors, and LLVM takes its time to go through all features.
+    let device = LazyCell::new(|| x86::register_bits(cpu, features).unwrap_or(x86::WIDEST_REGISTER));
     for symbol in functions(module) {
         let bits = widest_vector_at_boundary(&symbol);
         if bits <= x86::NARROWEST_REGISTER {
@@ -312,7 +315,7 @@ fn refuse_vectors(module: &Module<'_>, cpu: &str, features: &Features) -> Result
         let image_features = Features::parse(&attribute(TARGET_FEATURES));
         let image = x86::register_bits(&attribute(TARGET_CPU), &image_features);
         let image = image.unwrap_or(x86::NARROWEST_REGISTER);
-        if bits > image && device > image {
+        if bits > image && *device > image {
             return Err(RetargetError::VectorAtBoundary {
                 function: symbol.name(),
                 bits,

@@ -293,7 +293,7 @@ fn address_matters(function: Symbol<'_>) -> bool {
         .any(|address_use| match address_use {
             AddressUse::Callee | AddressUse::FunctionData => false,
             AddressUse::Argument { callee } => !is_openmp_caller(callee),
-            // Aliases have been resolved: what is left of one is a name for other objects.
+            // What is left of an alias is a name for other objects, or one to which they may give a meaning.
             AddressUse::Initializer { of } => !is_table(of) && of.kind() != SymbolKind::Alias,
             AddressUse::Comparison | AddressUse::Other => true,
         })

@@ -51,7 +51,12 @@ pub fn make_variant_module(
             if let Some(kernel) = global.as_function().filter(|_| !is_for_gpu) {
                 ahead_of_time::note(module, kernel);
             }
-        } else if !global.is_declaration() && !anchors.contains_key(name.as_str()) {
+        } else if global.is_declaration() || anchors.contains_key(name.as_str()) {
+        } else if global.kind() == SymbolKind::Alias && global.is_interposable() {
+            // Only code of the base image uses it. What it stands for may become a declaration, which none
+            // can stand for.
+            global.become_declaration();
+        } else {
             global.become_internal();
         }
     }

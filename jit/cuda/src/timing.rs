@@ -127,7 +127,8 @@ pub(crate) fn end(
     }
     // Unless the thread has been there, or another one is by now.
     let mut pending = lock(&context.timer.pending);
-    let place = pending.iter().position(|other| other.pair.start == pair.start);
+    let is_this = |other: &Pending| other.ticket == ticket && std::ptr::eq(other.kernel, kernel);
+    let place = pending.iter().position(is_this);
     let Some(place) = place else { return true };
     pending.swap_remove(place);
     drop(pending);

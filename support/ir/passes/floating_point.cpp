@@ -8,33 +8,26 @@
 
 #include "llvm-c/Core.h"
 #include "llvm-c/TargetMachine.h"
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
-#include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Analysis/ConstantFolding.h"
 #include "llvm/Analysis/LazyCallGraph.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Config/llvm-config.h"
-#include "llvm/IR/Dominators.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
-#include "llvm/IR/ValueHandle.h"
-#include "llvm/Passes/StandardInstrumentations.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 
 using namespace llvm;
 using offloom::isNarrowConversion;
@@ -124,17 +117,6 @@ bool mayBeExpanded(const Function &Callee) {
   }
 }
 
-/// The processor that a function is compiled for. It has features by its name too, and by those that it is
-/// given: Clang writes out all of them, other compilers need not. Null if this process has no such target.
-std::unique_ptr<MCSubtargetInfo> processorOf(const Function &F) {
-  std::string Target = Triple(F.getParent()->getTargetTriple()).str();
-  StringRef Name = F.getFnAttribute("target-cpu").getValueAsString();
-  auto Any = offloom::subtarget(Target, "");
-  if (Any && !Any->isCPUStringValid(Name))
-    Name = "";
-  return offloom::subtarget(Target, Name, F.getFnAttribute("target-features").getValueAsString());
-}
-
 /// What the processor that a function is compiled for computes itself.
 class Arithmetic {
 public:
@@ -158,7 +140,7 @@ public:
       HasHalf = HasSingle && is_contained(Features, "+16-bit-insts");
       return;
     }
-    auto Processor = processorOf(F);
+    auto Processor = offloom::processorOf(F);
     auto Has = [&](StringRef Feature) { return Processor ? Processor->checkFeatures(Feature) : is_contained(Features, Feature); };
     HasFused = Target.isAArch64() || Has("+fma") || Has("+fma4");
     HasHalf = Has(Target.isAArch64() ? "+fullfp16" : "+avx512fp16");
@@ -306,7 +288,8 @@ Value *callLibrary(IntrinsicInst &Call, IRBuilder<> &Builder) {
   Type *Number = Call.getType()->getScalarType();
   Type *Computed = Number->isHalfTy() ? Builder.getFloatTy() : Number;
   std::string Name = Call.getIntrinsicID() == Intrinsic::minnum ? "fmin" : "fmax";
-  Name += Number->isHalfTy() ? "f" : Number->isFP128Ty() ? "f128" : "l";
+  bool HasOtherLong = Triple(Call.getModule()->getTargetTriple()).isX86();
+  Name += Number->isHalfTy() ? "f" : Number->isFP128Ty() && HasOtherLong ? "f128" : "l";
   FunctionCallee Library = Call.getModule()->getOrInsertFunction(Name, Computed, Computed, Computed);
   auto Choose = [&](Value *X, Value *Y) {
     if (isa<Constant>(X))
@@ -366,8 +349,8 @@ Value *expand(IntrinsicInst &Call, const Arithmetic &Computes) {
   IRBuilder<> Builder(&Call);
   if (isMultiplyAdd(Call))
     return Computes.fuses(Call.getType()) ? nullptr : split(Call, Builder);
-  // Those of AArch64 choose as LLVM does.
-  if (Triple(Call.getModule()->getTargetTriple()).isAArch64())
+  // The instructions of AArch64 choose as LLVM does. It has none for `long double`.
+  if (Triple(Call.getModule()->getTargetTriple()).isAArch64() && !Call.getType()->getScalarType()->isFP128Ty())
     return nullptr;
   // Between constants code generation chooses, where nothing has before.
   if (isa<Constant>(Call.getArgOperand(0)) && isa<Constant>(Call.getArgOperand(1)))
@@ -412,7 +395,7 @@ bool offloom_ir_is_compiled_in_many_ways(LLVMModuleRef module, LLVMValueRef root
     for (Instruction &I : instructions(F)) {
       if (MDNode *Loop = I.getMetadata(LLVMContext::MD_loop); Loop && findOptionMDForLoopID(Loop, "llvm.loop.vectorize.enable"))
         return true;
-      if (isNarrowConversion(I) || offloom::mayRoundTwice(I))
+      if (isNarrowConversion(I) || offloom::mayRoundOtherwise(I))
         return true;
       auto *Call = dyn_cast<CallBase>(&I);
       Function *Callee = Call ? Call->getCalledFunction() : nullptr;
@@ -478,7 +461,7 @@ void offloom_ir_fuse_operations(LLVMModuleRef module) {
 }
 
 /// On x86 and AArch64: makes a multiplication and an addition of each `llvm.fmuladd` that code generation
-/// does not fuse, and on x86 of `llvm.minnum` and `llvm.maxnum` what it makes of them: compares and selects,
+/// does not fuse, and of `llvm.minnum` and `llvm.maxnum` what it makes of them: compares and selects on x86,
 /// or a call of C's library. Has narrow conversions give what it has them give.
 void offloom_ir_expand_operations(LLVMModuleRef module) {
   Triple Target(unwrap(module)->getTargetTriple());

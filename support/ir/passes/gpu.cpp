@@ -34,7 +34,7 @@ namespace {
 /// The address space of global memory.
 constexpr unsigned GlobalMemory = 1;
 
-/// Whether it is a number that an approximation may be made of, or a vector of such, as only AMD's have.
+/// Whether it is a number that an approximation may be made of, or a vector of such.
 bool isNumber(const Type *T) {
   T = T->getScalarType();
   return T->isFloatTy() || T->isDoubleTy() || T->isIntegerTy(32) || T->isIntegerTy(64) || T->isHalfTy() || T->isBFloatTy();

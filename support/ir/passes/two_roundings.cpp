@@ -1,7 +1,8 @@
-// Operations that code generation rounds twice (floating_point.rs), as a C function with plain arguments.
-// Rules as in shim/ir_shim.cpp.
+// Operations that code generation rounds twice, or very small results of which it makes zeros
+// (floating_point.rs), as a C function with plain arguments. Rules as in shim/ir_shim.cpp.
 
 #include "two_roundings.h"
+#include "subtarget.h"
 
 #include "llvm-c/Core.h"
 #include "llvm/ADT/STLExtras.h"
@@ -12,8 +13,10 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/TargetParser/Triple.h"
+#include <memory>
 
 using namespace llvm;
+using offloom::processorOf;
 
 namespace {
 
@@ -28,10 +31,13 @@ bool convertsToBFloat(const Instruction &I) {
   return (isa<SIToFPInst>(I) || isa<UIToFPInst>(I)) && I.getType()->getScalarType()->isBFloatTy();
 }
 
+/// Whether it makes a `__bf16` of a longer number.
+bool shortensToBFloat(const Instruction &I) { return isa<FPTruncInst>(I) && I.getType()->getScalarType()->isBFloatTy(); }
+
 /// What code generation for a function's processor takes a detour for.
 class Detours {
 public:
-  explicit Detours(const Function &F) : Target(F.getParent()->getTargetTriple()) {
+  explicit Detours(const Function &F) : Target(F.getParent()->getTargetTriple()), Known(processorOf(F)) {
     F.getFnAttribute("target-features").getValueAsString().split(Features, ',');
     StringRef Processor = F.getFnAttribute("target-cpu").getValueAsString();
     // Without one it is the oldest.
@@ -55,21 +61,28 @@ public:
   bool fuseBFloatAsFloat() const {
     if (Target.isNVPTX())
       return Number < 80;
-    return (Target.isX86() && !hasFeature("+avx10.2")) || Target.isAArch64();
+    return (Target.isX86() && !hasAVX10()) || Target.isAArch64();
   }
 
   /// Whether `_Float16` is multiplied and added as another type: as `float` by LLVM 19, by later ones as
   /// `double`, which comes to one rounding.
-  bool fuseHalfOtherwise() const {
-    return (Target.isX86() && !hasFeature("+avx512fp16")) || (Target.isAArch64() && !hasFeature("+fullfp16"));
-  }
+  bool fuseHalfOtherwise() const { return (Target.isX86() && !has("+avx512fp16")) || (Target.isAArch64() && !has("+fullfp16")); }
+
+  /// Whether very small numbers become zeros where a `__bf16` is made of `float`: the instructions for that
+  /// ask nobody.
+  bool flushBFloat() const { return Target.isX86() && (has("+avx512bf16") || has("+avxneconvert") || hasAVX10()); }
 
 private:
-  bool hasFeature(StringRef Name) const {
-    return any_of(Features, [&](StringRef Feature) { return Feature.starts_with(Name); });
+  /// One that each LLVM knows.
+  bool has(StringRef Feature) const { return Known && Known->checkFeatures(Feature); }
+
+  /// Its names are not the same in each LLVM, which takes what it does not know for there.
+  bool hasAVX10() const {
+    return any_of(Features, [](StringRef Feature) { return Feature.starts_with("+avx10.2"); });
   }
 
   Triple Target;
+  std::unique_ptr<MCSubtargetInfo> Known;
   SmallVector<StringRef, 64> Features;
   /// Of an NVIDIA processor.
   unsigned Number = 0;
@@ -81,16 +94,16 @@ Type *ofNumbers(Type *T, Type *Number) {
   return Vector ? VectorType::get(Number, Vector->getElementCount()) : Number;
 }
 
-/// Has a `_Float16` be multiplied and added by code generation: one operand is nothing that constants are
-/// propagated through. What is made of constants alone, code generation folds ahead of time, too.
-void leaveToCodeGeneration(IntrinsicInst &Call) {
-  for (Use &U : Call.args()) {
-    if (isa<Constant>(U.get()))
-      continue;
-    IRBuilder<> Builder(&Call);
-    U.set(Builder.CreateIntrinsic(Intrinsic::arithmetic_fence, {U->getType()}, {U.get()}));
-    return;
-  }
+/// Has an operation be computed by code generation. What is made of constants alone, code generation folds
+/// ahead of time, too.
+void leaveToCodeGeneration(Instruction &I) {
+  auto *Call = dyn_cast<CallBase>(&I);
+  for (Use &Operand : Call ? Call->args() : I.operands())
+    if (!isa<Constant>(Operand.get())) {
+      IRBuilder<> Builder(&I);
+      Operand.set(Builder.CreateIntrinsic(Intrinsic::arithmetic_fence, {Operand->getType()}, {Operand.get()}));
+      return;
+    }
 }
 
 /// The operation by way of another type; null where it stays.
@@ -110,21 +123,25 @@ Value *bySteps(Instruction &I, const Detours &Takes) {
   SmallVector<Value *, 3> Operands;
   for (Value *Operand : cast<IntrinsicInst>(I).args())
     Operands.push_back(Builder.CreateFPExt(Operand, Wide));
-  return Builder.CreateFPTrunc(Builder.CreateIntrinsic(Intrinsic::fma, {Wide}, Operands), T);
+  Value *Result = Builder.CreateIntrinsic(Intrinsic::fma, {Wide}, Operands);
+  if (Takes.flushBFloat())
+    Result = Builder.CreateIntrinsic(Intrinsic::arithmetic_fence, {Wide}, {Result});
+  return Builder.CreateFPTrunc(Result, T);
 }
 
 } // namespace
 
-bool offloom::mayRoundTwice(const Instruction &I) {
-  return convertsToBFloat(I) || fusesNumbers(I, Type::BFloatTyID) || fusesNumbers(I, Type::HalfTyID);
+bool offloom::mayRoundOtherwise(const Instruction &I) {
+  return convertsToBFloat(I) || shortensToBFloat(I) || fusesNumbers(I, Type::BFloatTyID) || fusesNumbers(I, Type::HalfTyID);
 }
 
-/// Has operations that code generation rounds twice be rounded twice, or not be folded.
+/// Has operations that code generation rounds twice be rounded twice, or not be folded; nor those whose very
+/// small results it makes zeros.
 extern "C" void offloom_ir_spell_out_roundings(LLVMModuleRef module) {
   for (Function &F : *unwrap(module)) {
     SmallVector<Instruction *, 16> Found;
     for (Instruction &I : instructions(F))
-      if (offloom::mayRoundTwice(I))
+      if (offloom::mayRoundOtherwise(I))
         Found.push_back(&I);
     if (Found.empty())
       continue;
@@ -132,7 +149,10 @@ extern "C" void offloom_ir_spell_out_roundings(LLVMModuleRef module) {
     for (Instruction *I : Found) {
       if (fusesNumbers(*I, Type::HalfTyID)) {
         if (Takes.fuseHalfOtherwise())
-          leaveToCodeGeneration(cast<IntrinsicInst>(*I));
+          leaveToCodeGeneration(*I);
+      } else if (shortensToBFloat(*I)) {
+        if (Takes.flushBFloat())
+          leaveToCodeGeneration(*I);
       } else if (Value *Result = bySteps(*I, Takes)) {
         I->replaceAllUsesWith(Result);
         I->eraseFromParent();

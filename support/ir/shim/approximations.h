@@ -5,6 +5,7 @@
 #include "hidden_operand.h"
 #include "small_numbers.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/iterator_range.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Instructions.h"
@@ -45,6 +46,16 @@ inline constexpr llvm::StringLiteral NvidiaApproximations[] = {"llvm.exp2"};
 
 inline bool namesApproximation(llvm::StringRef Name) { return Name.contains(".approx") || Name.contains(".full"); }
 
+/// Whether a function is for an NVIDIA processor without arithmetic of `_Float16`.
+inline bool lacksHalf(const llvm::Function &F) {
+  llvm::StringRef Processor = F.getFnAttribute("target-cpu").getValueAsString();
+  unsigned Number = 0;
+  // Without one it is the oldest.
+  if (Processor.consume_front("sm_"))
+    Processor.take_while(llvm::isDigit).getAsInteger(10, Number);
+  return Number < 53;
+}
+
 /// Whether the call is of an instruction that computes an approximation: ptxas, or LLVM for AMD's, folds
 /// those of constants, to other bits than the hardware's.
 inline bool callsApproximation(const llvm::CallInst &Call) {
@@ -58,10 +69,13 @@ inline bool callsApproximation(const llvm::CallInst &Call) {
     return namesApproximation(Name);
   llvm::StringRef Untyped = Name.rsplit('.').first;
   llvm::Triple Target(Callee->getParent()->getTargetTriple());
-  // Code generation for most of AMD's multiplies and adds this type as `float`, and rounds twice.
-  bool IsFusedBFloat = Untyped == "llvm.fma" && Call.getType()->getScalarType()->isBFloatTy();
-  return (Target.isAMDGPU() && (IsFusedBFloat || llvm::is_contained(AmdApproximations, Untyped))) ||
-         (Target.isNVPTX() && llvm::is_contained(NvidiaApproximations, Untyped));
+  // Code generation for most of AMD's multiplies and adds one type as `float`, and rounds twice, as that for
+  // NVIDIA's before sm_53 does with the other.
+  const llvm::Type *Number = Call.getType()->getScalarType();
+  bool IsFused =
+      Untyped == "llvm.fma" && (Target.isAMDGPU() ? Number->isBFloatTy() : Number->isHalfTy() && lacksHalf(*Call.getFunction()));
+  return (Target.isAMDGPU() && (IsFused || llvm::is_contained(AmdApproximations, Untyped))) ||
+         (Target.isNVPTX() && (IsFused || llvm::is_contained(NvidiaApproximations, Untyped)));
 }
 
 /// Whether it computes with numbers, so that it may take very small ones for zeros.
@@ -94,6 +108,9 @@ inline bool computesNumbers(const llvm::Instruction &I) {
 /// operations, of all types alike, and takes `x * 1` for `x`.
 inline llvm::iterator_range<llvm::Use *> approximated(llvm::Instruction &I) {
   auto *Call = llvm::dyn_cast<llvm::CallInst>(&I);
+  // Nearly all instructions are nothing of that.
+  if (!Call && !computesNumbers(I))
+    return {I.op_end(), I.op_end()};
   llvm::Triple Target(I.getModule()->getTargetTriple());
   bool IsOff = I.getMetadata(llvm::LLVMContext::MD_fpmath) && Target.isAMDGPU();
   IsOff |= I.getOpcode() == llvm::Instruction::FRem && (Target.isNVPTX() || Target.isAMDGPU());

@@ -5,6 +5,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Config/llvm-config.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
 #include "llvm/TargetParser/Triple.h"
@@ -37,6 +39,15 @@ std::unique_ptr<MCSubtargetInfo> offloom::subtarget(StringRef Name, StringRef Pr
 #endif
   const Target *Found = TargetRegistry::lookupTarget(TargetName, Error);
   return std::unique_ptr<MCSubtargetInfo>(Found ? Found->createMCSubtargetInfo(TargetName, Processor, Features) : nullptr);
+}
+
+std::unique_ptr<MCSubtargetInfo> offloom::processorOf(const Function &F) {
+  std::string Target = Triple(F.getParent()->getTargetTriple()).str();
+  StringRef Name = F.getFnAttribute("target-cpu").getValueAsString();
+  auto Any = subtarget(Target, "");
+  if (Any && !Any->isCPUStringValid(Name))
+    Name = "";
+  return subtarget(Target, Name, F.getFnAttribute("target-features").getValueAsString());
 }
 
 extern "C" {

@@ -1,4 +1,4 @@
-// Operations that code generation may round twice, for passes.
+// Operations that code generation may round otherwise than LLVM folds them, for passes.
 
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace offloom {
 
-/// Whether code generation for some processor rounds the operation's result twice, where LLVM folds it to the
-/// number that is rounded once.
-bool mayRoundTwice(const llvm::Instruction &I);
+/// Whether code generation for some processor rounds the operation's result twice, or makes zero of a very
+/// small one, where LLVM folds it to the number that is rounded once.
+bool mayRoundOtherwise(const llvm::Instruction &I);
 
 } // namespace offloom

@@ -10,8 +10,11 @@ unsafe extern "C" {
 
 /// Bits of the widest vector that a definition gets from, returns to, or exchanges with code outside of its
 /// module: by a call of a declaration or of an unknown function, or as a function that others see or whose
-/// address is taken. 0: none, or the function is a declaration.
+/// address is taken. 0: none, or the symbol is a declaration, or no function.
 pub fn widest_vector_at_boundary(function: &Symbol<'_>) -> u32 {
-    // SAFETY: the function is live, and a definition or not.
+    if function.as_function().is_none() {
+        return 0;
+    }
+    // SAFETY: it is a live function, and a definition or not.
     unsafe { offloom_ir_widest_vector_at_boundary(function.as_value_ref()) }
 }

@@ -104,22 +104,47 @@ const X86: &str = "x86_64-pc-linux-gnu";
 const ARM: &str = "aarch64-unknown-linux-gnu";
 const NVIDIA: &str = "nvptx64-nvidia-cuda";
 
+/// Settles the body for processors, each a target and attributes, and looks for what is to come of it.
+fn check(body: &str, expectations: &[(&str, &str, &str)]) {
+    for (target, attributes, expected) in expectations {
+        let text = settled(target, attributes, body);
+        assert!(text.contains(expected), "{target} {attributes}: {text}");
+    }
+}
+
 #[test]
 fn an_integer_becomes_a_short_number_by_way_of_another_one() {
     // Between 0x4e80 and 0x4e81: nearer to the latter, and as `float` just between.
     let body = given("i32", "1077936129")
         + "%number = sitofp i32 %given to bfloat %r = bitcast bfloat %number to i16";
     let (once, twice) = ("ret i16 20097", "ret i16 20096");
-    for (target, attributes, expected) in [
-        (X86, "", twice),
-        ("amdgcn-amd-amdhsa", "", twice),
-        (NVIDIA, r#""target-cpu"="sm_89""#, twice),
-        (NVIDIA, r#""target-cpu"="sm_90a""#, once),
-        (ARM, "", once),
-    ] {
-        let text = settled(target, attributes, &body);
-        assert!(text.contains(expected), "{target} {attributes}: {text}");
-    }
+    check(
+        &body,
+        &[
+            (X86, "", twice),
+            ("amdgcn-amd-amdhsa", "", twice),
+            (NVIDIA, r#""target-cpu"="sm_89""#, twice),
+            (NVIDIA, r#""target-cpu"="sm_90a""#, once),
+            (ARM, "", once),
+        ],
+    );
+}
+
+#[test]
+fn very_small_short_numbers_are_left_to_instructions_that_make_them_zeros() {
+    initialize_hosts();
+    let body = given("float", "0x37F0000000000000")
+        + "%number = fptrunc float %given to bfloat %r = bitcast bfloat %number to i16";
+    let (folded, left) = ("ret i16 32", "fptrunc float");
+    check(
+        &body,
+        &[
+            (X86, "", folded),
+            (X86, r#""target-cpu"="haswell""#, folded),
+            (X86, r#""target-cpu"="znver4""#, left),
+            (X86, r#""target-features"="+avxneconvert""#, left),
+        ],
+    );
 }
 
 #[test]
@@ -129,15 +154,15 @@ fn short_numbers_are_multiplied_and_added_as_code_generation_does() {
         + "%number = call bfloat @llvm.fma.bf16(bfloat 0xR3F81, bfloat 0xR3FC0, bfloat %given)
            %r = bitcast bfloat %number to i16";
     let (once, twice) = ("ret i16 16321", "ret i16 16322");
-    for (target, attributes, expected) in [
-        (X86, "", twice),
-        (X86, r#""target-features"="+avx10.2-512""#, once),
-        (NVIDIA, r#""target-cpu"="sm_75""#, twice),
-        (NVIDIA, r#""target-cpu"="sm_80""#, once),
-    ] {
-        let text = settled(target, attributes, &body);
-        assert!(text.contains(expected), "{target} {attributes}: {text}");
-    }
+    check(
+        &body,
+        &[
+            (X86, "", twice),
+            (X86, r#""target-features"="+avx10.2-512""#, once),
+            (NVIDIA, r#""target-cpu"="sm_75""#, twice),
+            (NVIDIA, r#""target-cpu"="sm_80""#, once),
+        ],
+    );
 }
 
 #[test]
