@@ -15,7 +15,7 @@ use crate::names::Naming;
 use crate::precompile::PrecompileArgs;
 use crate::remote::{KeyCommand, RemoteCommand};
 use crate::run::RunArgs;
-use crate::{cache, child_signal, config, doctor, explain, precompile, remote, replay, report, run};
+use crate::{cache, config, doctor, explain, precompile, remote, replay, report, run};
 
 /// Looks after the JIT: its cache, what it did in a program, and whether it can work here.
 #[derive(Debug, Parser)]
@@ -95,7 +95,7 @@ pub fn documentation() -> clap::Command {
 /// Runs the command that the program was called with, prints an error if there is one, and returns its exit
 /// code.
 pub fn run() -> ExitCode {
-    child_signal::take_notice();
+    offloom_signals::take_notice_of_children();
     let done = match Cli::try_parse() {
         Ok(cli) => execute(&cli),
         Err(wrong) if wrong.use_stderr() => {

@@ -14,14 +14,12 @@
 //! | [`remote`] | `offloom key`, and what `offloom cache` does with a remote store |
 //! | [`installation`] | where the rest of Offloom lies |
 //! | [`scratch_folder`] | a folder that a signal does not leave behind |
-//! | [`child_signal`] | lets children be waited for, whatever this process was started to ignore |
 //! | [`names`], [`units`] | what people read of kernels, arguments and values; of numbers |
 //! | [`processes`] | what the processes of a job came to together |
 //! | [`outcome`], [`error`], [`progress`] | what comes of a command; what can go wrong; how far long work is |
 #![forbid(unsafe_code)]
 
 mod cache;
-mod child_signal;
 pub mod cli;
 mod config;
 mod doctor;

@@ -12,6 +12,7 @@ use std::process::{Child, Command, ExitCode, ExitStatus};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use offloom_signals::not_ignored;
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, kill_process, setrlimit, waitid,
 };
@@ -25,7 +26,6 @@ use tempfile::TempDir;
 use crate::error::{Error, Result, warn};
 use crate::explain;
 use crate::names::Naming;
-use crate::scratch_folder::ignored_signals;
 
 /// Signals by which others ask something of the program, and find this process in its place.
 const PASSED_ON: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
@@ -172,11 +172,8 @@ fn wait(mut child: Child) -> io::Result<ExitStatus> {
 /// Passes signals on to the program that others send to this process. What the terminal sends, the program
 /// gets itself. Signals that this process was started to ignore stay ignored, by the program too.
 fn pass_signals_on() {
-    let ignored = ignored_signals();
-    let wanted = PASSED_ON.into_iter();
-    let wanted = wanted.filter(|signal| ignored >> (signal - 1) & 1 == 0);
     // Without them a signal ends this process alone.
-    let Ok(mut signals) = SignalsInfo::<WithOrigin>::new(wanted) else {
+    let Ok(mut signals) = SignalsInfo::<WithOrigin>::new(not_ignored(&PASSED_ON)) else {
         return;
     };
     thread::spawn(move || {

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use offloom_signals::not_ignored;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
@@ -26,9 +27,7 @@ impl ScratchFolder {
     /// # Errors
     /// There is no folder for temporary files, or it cannot be written.
     pub(crate) fn new() -> io::Result<Self> {
-        let ignored = ignored_signals();
-        let wanted = [SIGHUP, SIGINT, SIGTERM].into_iter();
-        let signals = Signals::new(wanted.filter(|signal| ignored >> (signal - 1) & 1 == 0));
+        let signals = Signals::new(not_ignored(&[SIGHUP, SIGINT, SIGTERM]));
         let folder = tempfile::tempdir()?;
         // Without them a signal ends the process as it always does.
         if let Ok(signals) = signals {
@@ -56,13 +55,4 @@ fn remove_after(mut signals: Signals, folder: &Path) {
         }
         let _ = emulate_default_handler(signal);
     }
-}
-
-/// The signals that this process was started to ignore, as `nohup` does: they stay ignored. Bit 0 is
-/// signal 1.
-pub(crate) fn ignored_signals() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .unwrap_or(0)
 }

@@ -123,7 +123,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         .and_then(OsStr::to_str)
         .unwrap_or("wrapgen")
         .to_owned();
-    interrupt::take_notice_of_children();
+    offloom_signals::take_notice_of_children();
     match dispatch(&name, arguments) {
         Ok(code) => code,
         Err(error) => {

@@ -8,10 +8,11 @@
 use std::io;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
+use offloom_signals::not_ignored;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
-use signal_hook::consts::{SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU};
+use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU};
 use signal_hook::iterator::Signals;
 
 use crate::error::{Error, Result};
@@ -28,25 +29,13 @@ const SIGNALS: [i32; 8] = [
     SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU,
 ];
 
-/// Ends the ignorance of SIGCHLD that this process may have been started in: children could not be waited
-/// for. Programs that are started afterwards have the signal's default.
-pub(crate) fn take_notice_of_children() {
-    if ignored_signals() >> (SIGCHLD - 1) & 1 == 1 {
-        // A handler, since that alone can be set without unsafe code; nobody reads what it notes. Without it
-        // waiting fails, as it would have done.
-        let _ = signal_hook::flag::register(SIGCHLD, Arc::default());
-    }
-}
-
 /// Starts to take signals. To be called before anything is made that a signal must not leave behind; costs a
 /// thread once.
 pub(crate) fn watch() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
-        let ignored = ignored_signals();
-        let wanted = SIGNALS.into_iter();
         // Without the thread a signal ends the process as it always does.
-        let Ok(mut signals) = Signals::new(wanted.filter(|signal| ignored >> (signal - 1) & 1 == 0)) else {
+        let Ok(mut signals) = Signals::new(not_ignored(&SIGNALS)) else {
             return;
         };
         std::thread::spawn(move || {
@@ -107,13 +96,4 @@ fn children() -> MutexGuard<'static, Vec<Pid>> {
 
 fn pid(child: &Child) -> Option<Pid> {
     Pid::from_raw(child.id().cast_signed())
-}
-
-/// The signals that this process was started to ignore, as `nohup` does: they stay ignored. Bit 0 is
-/// signal 1.
-fn ignored_signals() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .unwrap_or(0)
 }
