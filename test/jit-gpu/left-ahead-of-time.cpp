@@ -3,6 +3,10 @@
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // RUN: %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64 --offload-arch=sm_80 --cuda-path=%cuda -B %dropin %s %gpu_options \
 // RUN:   %omp_link -o left -Xoffload-linker --jit -Wl,--wrapper-verbose 2>&1 | FileCheck %s
+// Who asked for the JIT and gets none of it is told so, without that option too:
+// RUN: %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64 --offload-arch=sm_80 --cuda-path=%cuda -B %dropin %s %gpu_options \
+// RUN:   %omp_link -o none -DNONE -Xoffload-linker --jit 2>&1 | FileCheck --check-prefix=NONE %s
+// NONE: wrapgen: warning: --jit: all kernels of this link stay ahead of time, as {{.*}}: {{.*}}; -Wl,--wrapper-verbose says it of each
 
 #pragma omp begin declare target
 int (*chosen)(int);
@@ -43,6 +47,7 @@ double virtual_call(Shape **shapes, int count) {
   return sum;
 }
 
+#ifndef NONE
 // Parallel regions, serial code around them, reductions, printf and malloc are no reason.
 // CHECK-DAG: remark: {{.*}}regions{{.*}}: the JIT may specialise it
 #include <cstdio>
@@ -70,6 +75,10 @@ int direct(int value) {
   value = twice(value);
   return value;
 }
+#else
+long regions(int n) { return n; }
+int direct(int value) { return value; }
+#endif
 
 int main() {
   Square square;

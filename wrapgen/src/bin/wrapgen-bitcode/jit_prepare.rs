@@ -114,6 +114,14 @@ impl JitPrepareArgs {
                 counted(prepared.kernels.len() as u64, "kernel", "kernels")
             ));
         }
+        if let ([], [(kernel, obstacle), ..], false) =
+            (&*prepared.kernels, &*prepared.left_ahead_of_time, self.verbose)
+        {
+            say(format_args!(
+                "wrapgen: warning: --jit: all kernels of this link stay ahead of time, as {kernel}: {obstacle}; -Wl,--wrapper-verbose says it of \
+                 each"
+            ));
+        }
         let mut base = OutputFile::create(&self.output)?;
         base.write(module.write_bitcode_to_memory().as_slice())?;
         match prepared.bundle {
