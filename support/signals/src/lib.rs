@@ -1,4 +1,4 @@
-//! Signals that a program was started to ignore: by `nohup`, by a shell's `trap ''`, by a program that wants to
+//! Signals that a program was started to ignore: by `nohup`, by a shell's `trap`, by a program that wants to
 //! hear nothing of its children.
 
 use std::fs;
@@ -14,8 +14,8 @@ pub fn not_ignored(signals: &[i32]) -> Vec<i32> {
     taken.filter(|signal| !contains(ignored, *signal)).collect()
 }
 
-/// Ends the ignorance of SIGCHLD that this process may have been started in: children could not be waited for.
-/// Programs that are started afterwards have the signal's default.
+/// Ends the ignorance of SIGCHLD that this process may have been started in: children could not be waited
+/// for. Programs that are started afterwards have the signal's default.
 pub fn take_notice_of_children() {
     if contains(ignored(), SIGCHLD) {
         // A handler, since that alone can be set without unsafe code; nobody reads what it notes. Without it
