@@ -65,6 +65,7 @@ pub(super) fn taken_members<'s, 'a>(
         let mut link = AnyOrder {
             common_is_lacking,
             states: wanted.map(|name| (name, State::Lacking)).collect(),
+            local: HashSet::new(),
             taken: HashSet::new(),
         };
         for unit in units {
@@ -93,6 +94,8 @@ struct InOrder<'s, 'a> {
     shared: HashSet<&'s [u8]>,
     /// Those that are common so far.
     common: HashSet<&'s [u8]>,
+    /// Those that shared libraries cannot define.
+    local: HashSet<&'s [u8]>,
     taken: HashSet<Origin<'a>>,
 }
 
@@ -148,23 +151,35 @@ impl<'s, 'a> InOrder<'s, 'a> {
                 self.common.insert(name);
             }
         }
+        for name in names.local() {
+            self.local.insert(name);
+            // What a shared library seemed to define.
+            if self.shared.remove(&**name)
+                && !self.defined.contains(&**name)
+                && !self.common.contains(&**name)
+            {
+                self.lacking.insert(name);
+            }
+        }
         self.refer(names);
     }
 
     fn meet_shared(&mut self, names: &'s SymbolNames<'s>, as_needed: bool) {
-        let mut definitions = names.definitions.iter();
-        if as_needed && self.is_gnu_ld && !definitions.any(|found| self.lacking.contains(&*found.name)) {
+        let definitions = names.definitions.iter().map(|found| &*found.name);
+        let definitions = definitions.filter(|name| !self.local.contains(name));
+        let is_needed = || definitions.clone().any(|name| self.lacking.contains(name));
+        if as_needed && self.is_gnu_ld && !is_needed() {
             return;
         }
-        for Definition { name, .. } in &names.definitions {
-            self.lacking.remove(&**name);
+        for name in definitions {
+            self.lacking.remove(name);
             self.shared.insert(name);
         }
         self.refer(names);
     }
 
     fn refer(&mut self, names: &'s SymbolNames<'_>) {
-        for name in &names.undefined {
+        for name in names.lacking() {
             let known = [&self.defined, &self.shared, &self.common];
             if !known.iter().any(|names| names.contains(&**name)) {
                 self.lacking.insert(name);
@@ -178,6 +193,8 @@ impl<'s, 'a> InOrder<'s, 'a> {
 struct AnyOrder<'s, 'a> {
     common_is_lacking: bool,
     states: HashMap<&'s [u8], State<'s, 'a>>,
+    /// The names that shared libraries cannot define.
+    local: HashSet<&'s [u8]>,
     taken: HashSet<Origin<'a>>,
 }
 
@@ -186,6 +203,8 @@ struct AnyOrder<'s, 'a> {
 enum State<'s, 'a> {
     Lacking,
     Common,
+    /// In a shared library.
+    Shared,
     Defined,
     /// In a member that is not taken yet.
     Waiting {
@@ -208,13 +227,14 @@ impl<'s, 'a> AnyOrder<'s, 'a> {
             Content::Objects(objects) => objects.iter().for_each(|object| self.link(&object.names)),
             Content::Archive(members) => members.iter().for_each(|member| self.remember(member)),
             Content::SharedLibrary { names, .. } => {
-                for Definition { name, .. } in &names.definitions {
-                    let state = self.states.entry(name).or_insert(State::Defined);
-                    if !matches!(state, State::Common) {
-                        *state = State::Defined;
+                let definitions = names.definitions.iter().map(|found| &*found.name);
+                for name in definitions.filter(|name| !self.local.contains(name)) {
+                    let state = self.states.entry(name).or_insert(State::Shared);
+                    if !matches!(state, State::Common | State::Defined) {
+                        *state = State::Shared;
                     }
                 }
-                self.answer(names.undefined.iter().map(|name| Request::Name(name)));
+                self.answer(names.lacking().map(|name| Request::Name(name)));
             }
         }
     }
@@ -235,7 +255,7 @@ impl<'s, 'a> AnyOrder<'s, 'a> {
                 }
                 Some(State::Lacking) => true,
                 Some(State::Common) => self.common_is_lacking && !is_common,
-                Some(State::Defined | State::Waiting { .. }) => false,
+                Some(State::Shared | State::Defined | State::Waiting { .. }) => false,
             };
             if takes {
                 if self.taken.insert(member.origin) {
@@ -246,7 +266,14 @@ impl<'s, 'a> AnyOrder<'s, 'a> {
         }
     }
 
+    /// Notes what a file that is linked defines, and which names shared libraries cannot define.
     fn define(&mut self, names: &'s SymbolNames<'_>) {
+        for name in names.local() {
+            self.local.insert(name);
+            if matches!(self.states.get(&**name), Some(State::Shared)) {
+                self.states.remove(&**name);
+            }
+        }
         for Definition { name, kind } in &names.definitions {
             let state = self.states.entry(name).or_insert(State::Lacking);
             match (kind, &state) {
@@ -299,7 +326,7 @@ impl<'s, 'a> AnyOrder<'s, 'a> {
 
 /// What a file that is linked asks for.
 fn requests<'s>(names: &'s SymbolNames<'_>) -> impl Iterator<Item = Request<'s>> + 's {
-    let lacking = names.undefined.iter().map(|name: &Name<'_>| Request::Name(name));
+    let lacking = names.lacking().map(|name: &Name<'_>| Request::Name(name));
     let common = names.definitions.iter();
     let common = common.filter(|found| found.kind == DefinitionKind::Common);
     lacking.chain(common.map(|found| Request::Contents(&found.name)))

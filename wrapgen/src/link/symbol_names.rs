@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use object::elf::VERSYM_HIDDEN;
+use object::elf::{STV_DEFAULT, VERSYM_HIDDEN};
 use object::read::elf::ElfFile64;
 use object::{Endianness, Object, ObjectSymbol, SymbolKind};
 
@@ -13,7 +13,7 @@ pub(super) type Name<'a> = Cow<'a, [u8]>;
 #[derive(Debug, Default)]
 pub(super) struct SymbolNames<'a> {
     pub(super) definitions: Vec<Definition<'a>>,
-    pub(super) undefined: Vec<Name<'a>>,
+    pub(super) references: Vec<Reference<'a>>,
 }
 
 /// A name that is defined.
@@ -21,6 +21,16 @@ pub(super) struct SymbolNames<'a> {
 pub(super) struct Definition<'a> {
     pub(super) name: Name<'a>,
     pub(super) kind: DefinitionKind,
+}
+
+/// A name that is to be defined elsewhere.
+#[derive(Debug)]
+pub(super) struct Reference<'a> {
+    pub(super) name: Name<'a>,
+    /// It may stay undefined, and takes no member out of an archive.
+    pub(super) is_weak: bool,
+    /// It has another visibility than the default, so a shared library cannot define it.
+    pub(super) is_local: bool,
 }
 
 /// What linkers make a difference between.
@@ -51,9 +61,13 @@ impl<'a> SymbolNames<'a> {
                     _ => DefinitionKind::StrongVariable,
                 };
                 names.define(name, kind);
-            } else if !symbol.is_weak() {
-                // A weak reference takes no member out of an archive.
-                names.undefined.push(Cow::Borrowed(name));
+            } else {
+                let visibility = symbol.flags().elf_visibility();
+                names.references.push(Reference {
+                    name: Cow::Borrowed(name),
+                    is_weak: symbol.is_weak(),
+                    is_local: visibility.is_some_and(|visibility| visibility != STV_DEFAULT),
+                });
             }
         }
         names
@@ -76,11 +90,27 @@ impl<'a> SymbolNames<'a> {
                 if !version.is_some_and(|version| version.0.get(endian).contains(VERSYM_HIDDEN)) {
                     names.define(name, DefinitionKind::Other);
                 }
-            } else if !symbol.is_weak() {
-                names.undefined.push(Cow::Borrowed(name));
+            } else {
+                names.references.push(Reference {
+                    name: Cow::Borrowed(name),
+                    is_weak: symbol.is_weak(),
+                    is_local: false,
+                });
             }
         }
         names
+    }
+
+    /// The names that must be defined elsewhere.
+    pub(super) fn lacking(&self) -> impl Iterator<Item = &Name<'a>> {
+        let lacking = self.references.iter().filter(|reference| !reference.is_weak);
+        lacking.map(|reference| &reference.name)
+    }
+
+    /// The names that no shared library can define.
+    pub(super) fn local(&self) -> impl Iterator<Item = &Name<'a>> {
+        let local = self.references.iter().filter(|reference| reference.is_local);
+        local.map(|reference| &reference.name)
     }
 
     /// `f@@V`, the version that counts where none is named, is `f` and `f@V`, too.

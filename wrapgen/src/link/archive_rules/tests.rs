@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use super::super::symbol_names::Reference;
 use super::*;
 
 const LLD: Rules = Rules::AnyOrder {
@@ -12,15 +13,20 @@ const MOLD: Rules = Rules::AnyOrder {
     common_is_lacking: true,
 };
 
-/// What an object defines and lacks: `+function`, `=variable`, `?common`, `-lacking`.
+/// What an object defines and lacks: `+function`, `=variable`, `?common`, `-lacking`; `!hidden` and `~hidden` are
+/// references that no shared library satisfies, the latter a weak one.
 fn names(text: &'static str) -> SymbolNames<'static> {
     let mut names = SymbolNames::default();
     for word in text.split_whitespace() {
         let (mark, name) = word.split_at(1);
         let name = Cow::Borrowed(name.as_bytes());
         let kind = match mark {
-            "-" => {
-                names.undefined.push(name);
+            "-" | "!" | "~" => {
+                names.references.push(Reference {
+                    name,
+                    is_weak: mark == "~",
+                    is_local: mark != "-",
+                });
                 continue;
             }
             "=" => DefinitionKind::StrongVariable,
@@ -153,4 +159,36 @@ fn shared_libraries_define_and_lack() {
     assert_eq!(taken(Rules::GnuLd, in_front()), "f");
     assert_eq!(taken(Rules::Gold, in_front()), "g");
     assert_eq!(taken(LLD, in_front()), "g");
+}
+
+#[test]
+fn shared_libraries_define_nothing_that_is_hidden() {
+    use Content::{Archive, Objects};
+    let library = archive(&[("f", "+f"), ("g", "+g")]);
+    let user = archive(&[("user", "-f")]);
+    let shared = |as_needed| Content::SharedLibrary {
+        names: names("+f -g"),
+        as_needed,
+    };
+    for (main, gnu_ld, lld) in [
+        ("+start !f", "f", "f g"),
+        // GNU ld takes what was defined for what is lacking, lld forgets it.
+        ("+start ~f", "f", "g"),
+    ] {
+        let main = archive(&[("main", main)]);
+        let files = |main_first: bool| {
+            let mut files = vec![
+                (None, shared(true)),
+                (None, Objects(&main[..])),
+                (None, Archive(&library[..])),
+            ];
+            files[..2].rotate_left(usize::from(main_first));
+            files.insert(0, (None, Objects(&user[..])));
+            files
+        };
+        assert_eq!(taken(Rules::GnuLd, files(true)), "f");
+        assert_eq!(taken(LLD, files(true)), "f g");
+        assert_eq!(taken(Rules::GnuLd, files(false)), format!("{gnu_ld} g"));
+        assert_eq!(taken(LLD, files(false)), lld);
+    }
 }
