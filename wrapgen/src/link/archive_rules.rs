@@ -2,12 +2,14 @@
 //!
 //! GNU ld and gold go through their inputs once. At an archive they take members as long as one defines what
 //! is lacking at that moment, and in a group they come back to its archives; what is found lacking later
-//! takes none. lld and mold remember what each member defines, and take it once a file refers to that,
-//! wherever it stands.
+//! takes none. lld remembers what each member defines, and takes it once a file refers to that, wherever it
+//! stands. mold looks at all files at once.
+
+mod by_rank;
 
 use std::collections::{HashMap, HashSet};
 
-use super::symbol_names::{Definition, DefinitionKind, Name, SymbolNames};
+use super::symbol_names::{Definition, DefinitionKind, Name, Reference, SymbolNames};
 use crate::inputs::Origin;
 
 /// Which rules a linker has.
@@ -18,11 +20,13 @@ pub(super) enum Rules {
     /// Those of gold, which looks for no contents of common variables, and for which `--as-needed` says
     /// nothing about symbols.
     Gold,
-    /// Those of lld and mold.
+    /// Those of lld.
     AnyOrder {
         /// Whether a member is taken for a variable that is only common so far.
         common_is_lacking: bool,
     },
+    /// Those of mold.
+    ByRank,
 }
 
 /// An object, or a member of an archive.
@@ -61,11 +65,20 @@ pub(super) fn taken_members<'s, 'a>(
     wanted: impl Iterator<Item = &'s [u8]>,
     units: &'s [Unit<'s, 'a>],
 ) -> HashSet<Origin<'a>> {
+    if rules == Rules::ByRank {
+        return by_rank::taken_members(wanted, units);
+    }
+    let wanted: HashSet<_> = wanted.collect();
+    let references = References {
+        strong: wanted.clone(),
+        ..References::default()
+    };
     if let Rules::AnyOrder { common_is_lacking } = rules {
         let mut link = AnyOrder {
             common_is_lacking,
-            states: wanted.map(|name| (name, State::Lacking)).collect(),
+            states: wanted.into_iter().map(|name| (name, State::Lacking)).collect(),
             local: HashSet::new(),
+            references,
             taken: HashSet::new(),
         };
         for unit in units {
@@ -75,7 +88,8 @@ pub(super) fn taken_members<'s, 'a>(
     }
     let mut link = InOrder {
         is_gnu_ld: rules == Rules::GnuLd,
-        lacking: wanted.collect(),
+        lacking: wanted,
+        references,
         ..InOrder::default()
     };
     for units in units.chunk_by(|one, next| one.group.is_some() && one.group == next.group) {
@@ -89,13 +103,15 @@ pub(super) fn taken_members<'s, 'a>(
 struct InOrder<'s, 'a> {
     is_gnu_ld: bool,
     lacking: HashSet<&'s [u8]>,
-    defined: HashSet<&'s [u8]>,
+    /// With whether another definition counts in the place of what is there.
+    defined: HashMap<&'s [u8], bool>,
     /// Those that shared libraries define.
     shared: HashSet<&'s [u8]>,
     /// Those that are common so far.
     common: HashSet<&'s [u8]>,
     /// Those that shared libraries cannot define.
     local: HashSet<&'s [u8]>,
+    references: References<'s>,
     taken: HashSet<Origin<'a>>,
 }
 
@@ -135,33 +151,50 @@ impl<'s, 'a> InOrder<'s, 'a> {
     }
 
     fn needs(&self, names: &SymbolNames<'_>) -> bool {
-        names.definitions.iter().any(|Definition { name, kind }| {
+        names.definitions.iter().any(|Definition { name, kind, .. }| {
             let has_contents = *kind == DefinitionKind::StrongVariable && self.is_gnu_ld;
             self.lacking.contains(&**name) || (has_contents && self.common.contains(&**name))
         })
     }
 
     fn link(&mut self, names: &'s SymbolNames<'_>) {
-        for Definition { name, kind } in &names.definitions {
+        for Definition { name, kind, is_weak } in &names.definitions {
             self.lacking.remove(&**name);
-            if *kind != DefinitionKind::Common {
-                self.common.remove(&**name);
-                self.defined.insert(name);
-            } else if !self.defined.contains(&**name) {
-                self.common.insert(name);
+            let before = self.defined.get(&**name);
+            match (kind, is_weak) {
+                (DefinitionKind::Common, _) if before == Some(&false) => {}
+                (DefinitionKind::Common, _) => drop(self.common.insert(name)),
+                (_, true) if before.is_some() || self.common.contains(&**name) => {}
+                _ => {
+                    self.common.remove(&**name);
+                    self.defined.insert(name, *is_weak);
+                }
             }
         }
         for name in names.local() {
             self.local.insert(name);
             // What a shared library seemed to define.
-            if self.shared.remove(&**name)
-                && !self.defined.contains(&**name)
-                && !self.common.contains(&**name)
-            {
+            if self.shared.remove(&**name) && !self.is_known(name) {
                 self.lacking.insert(name);
             }
         }
-        self.refer(names);
+        self.references.note(names);
+        if !self.is_gnu_ld {
+            for name in self.references.only_weak_of(names) {
+                self.lacking.remove(name);
+            }
+        }
+        let lacking = names
+            .lacking()
+            .filter(|name| !self.is_known(name))
+            .map(|name| &**name);
+        let lacking: Vec<_> = lacking.collect();
+        self.lacking.extend(lacking);
+    }
+
+    /// Whether a definition of the name is in the link.
+    fn is_known(&self, name: &[u8]) -> bool {
+        self.defined.contains_key(name) || self.shared.contains(name) || self.common.contains(name)
     }
 
     fn meet_shared(&mut self, names: &'s SymbolNames<'s>, as_needed: bool) {
@@ -175,16 +208,46 @@ impl<'s, 'a> InOrder<'s, 'a> {
             self.lacking.remove(name);
             self.shared.insert(name);
         }
-        self.refer(names);
-    }
-
-    fn refer(&mut self, names: &'s SymbolNames<'_>) {
         for name in names.lacking() {
-            let known = [&self.defined, &self.shared, &self.common];
-            if !known.iter().any(|names| names.contains(&**name)) {
+            let may_stay = !self.is_gnu_ld && self.references.are_weak(name);
+            if !may_stay && !self.is_known(name) {
                 self.lacking.insert(name);
             }
         }
+    }
+}
+
+/// How objects refer to names. For gold and lld, a name that objects refer to only weakly may stay undefined,
+/// also where a shared library lacks it.
+#[derive(Debug, Default)]
+struct References<'s> {
+    strong: HashSet<&'s [u8]>,
+    weak: HashSet<&'s [u8]>,
+}
+
+impl<'s> References<'s> {
+    /// Notes those of an object.
+    fn note(&mut self, names: &'s SymbolNames<'_>) {
+        for Reference { name, is_weak, .. } in &names.references {
+            let references = if *is_weak {
+                &mut self.weak
+            } else {
+                &mut self.strong
+            };
+            references.insert(name);
+        }
+    }
+
+    /// Whether each object that refers to a name does so weakly.
+    fn are_weak(&self, name: &[u8]) -> bool {
+        self.weak.contains(name) && !self.strong.contains(name)
+    }
+
+    /// The names that an object refers to weakly, as all before it do.
+    fn only_weak_of(&self, names: &'s SymbolNames<'_>) -> impl Iterator<Item = &'s [u8]> {
+        let weak = names.references.iter().filter(|reference| reference.is_weak);
+        let weak = weak.map(|reference| &*reference.name);
+        weak.filter(|name| !self.strong.contains(name))
     }
 }
 
@@ -195,6 +258,7 @@ struct AnyOrder<'s, 'a> {
     states: HashMap<&'s [u8], State<'s, 'a>>,
     /// The names that shared libraries cannot define.
     local: HashSet<&'s [u8]>,
+    references: References<'s>,
     taken: HashSet<Origin<'a>>,
 }
 
@@ -217,6 +281,8 @@ enum State<'s, 'a> {
 #[derive(Debug, Clone, Copy)]
 enum Request<'s> {
     Name(&'s [u8]),
+    /// The name, for a shared library.
+    ForLibrary(&'s [u8]),
     /// Contents for what it has as common.
     Contents(&'s [u8]),
 }
@@ -227,6 +293,8 @@ impl<'s, 'a> AnyOrder<'s, 'a> {
             Content::Objects(objects) => objects.iter().for_each(|object| self.link(&object.names)),
             Content::Archive(members) => members.iter().for_each(|member| self.remember(member)),
             Content::SharedLibrary { names, .. } => {
+                // What a library lacks stands in front of what it defines.
+                self.answer(names.lacking().map(|name| Request::ForLibrary(name)));
                 let definitions = names.definitions.iter().map(|found| &*found.name);
                 for name in definitions.filter(|name| !self.local.contains(name)) {
                     let state = self.states.entry(name).or_insert(State::Shared);
@@ -234,7 +302,6 @@ impl<'s, 'a> AnyOrder<'s, 'a> {
                         *state = State::Shared;
                     }
                 }
-                self.answer(names.lacking().map(|name| Request::Name(name)));
             }
         }
     }
@@ -246,7 +313,7 @@ impl<'s, 'a> AnyOrder<'s, 'a> {
 
     /// Notes what a member defines, and takes it if that is lacking.
     fn remember(&mut self, member: &'s Object<'a>) {
-        for Definition { name, kind } in &member.names.definitions {
+        for Definition { name, kind, .. } in &member.names.definitions {
             let is_common = *kind == DefinitionKind::Common;
             let takes = match self.states.get(&**name) {
                 None => {
@@ -266,7 +333,7 @@ impl<'s, 'a> AnyOrder<'s, 'a> {
         }
     }
 
-    /// Notes what a file that is linked defines, and which names shared libraries cannot define.
+    /// Notes what a file that is linked defines, and how it refers to names.
     fn define(&mut self, names: &'s SymbolNames<'_>) {
         for name in names.local() {
             self.local.insert(name);
@@ -274,7 +341,13 @@ impl<'s, 'a> AnyOrder<'s, 'a> {
                 self.states.remove(&**name);
             }
         }
-        for Definition { name, kind } in &names.definitions {
+        self.references.note(names);
+        for name in self.references.only_weak_of(names) {
+            if matches!(self.states.get(name), Some(State::Lacking)) {
+                self.states.remove(name);
+            }
+        }
+        for Definition { name, kind, .. } in &names.definitions {
             let state = self.states.entry(name).or_insert(State::Lacking);
             match (kind, &state) {
                 (DefinitionKind::Common, State::Defined) => {}
@@ -308,10 +381,12 @@ impl<'s, 'a> AnyOrder<'s, 'a> {
     fn asked_for(&mut self, request: Request<'s>) -> Option<&'s Object<'a>> {
         let state = match request {
             Request::Name(name) => *self.states.entry(name).or_insert(State::Lacking),
+            Request::ForLibrary(name) if self.references.are_weak(name) => *self.states.get(name)?,
+            Request::ForLibrary(name) => *self.states.entry(name).or_insert(State::Lacking),
             Request::Contents(name) => *self.states.get(name).filter(|_| self.common_is_lacking)?,
         };
         match (state, request) {
-            (State::Waiting { member, .. }, Request::Name(_))
+            (State::Waiting { member, .. }, Request::Name(_) | Request::ForLibrary(_))
             | (
                 State::Waiting {
                     member,

@@ -131,9 +131,11 @@ impl<'a> HostSymbols<'a> {
     /// Those of the host linker: GNU ld's, if it is another one than we know.
     fn rules(&self) -> Rules {
         let is = |known: fn(&Path) -> bool| self.host.linker.as_deref().is_some_and(known);
-        if is(is_lld) || is(is_mold) {
+        if is(is_mold) {
+            Rules::ByRank
+        } else if is(is_lld) {
             Rules::AnyOrder {
-                common_is_lacking: is(is_mold) || self.fortran_common(),
+                common_is_lacking: self.fortran_common(),
             }
         } else if is(is_gold) {
             Rules::Gold

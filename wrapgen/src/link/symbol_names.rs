@@ -21,6 +21,8 @@ pub(super) struct SymbolNames<'a> {
 pub(super) struct Definition<'a> {
     pub(super) name: Name<'a>,
     pub(super) kind: DefinitionKind,
+    /// Another definition counts in its place.
+    pub(super) is_weak: bool,
 }
 
 /// A name that is to be defined elsewhere.
@@ -60,7 +62,7 @@ impl<'a> SymbolNames<'a> {
                     _ if symbol.is_weak() => DefinitionKind::Other,
                     _ => DefinitionKind::StrongVariable,
                 };
-                names.define(name, kind);
+                names.define(name, kind, symbol.is_weak());
             } else {
                 let visibility = symbol.flags().elf_visibility();
                 names.references.push(Reference {
@@ -88,7 +90,7 @@ impl<'a> SymbolNames<'a> {
                 // A version that only programs linked long ago ask for.
                 let version = versions.get(symbol.index().0);
                 if !version.is_some_and(|version| version.0.get(endian).contains(VERSYM_HIDDEN)) {
-                    names.define(name, DefinitionKind::Other);
+                    names.define(name, DefinitionKind::Other, symbol.is_weak());
                 }
             } else {
                 names.references.push(Reference {
@@ -114,8 +116,8 @@ impl<'a> SymbolNames<'a> {
     }
 
     /// `f@@V`, the version that counts where none is named, is `f` and `f@V`, too.
-    fn define(&mut self, name: &'a [u8], kind: DefinitionKind) {
-        let mut push = |name| self.definitions.push(Definition { name, kind });
+    fn define(&mut self, name: &'a [u8], kind: DefinitionKind, is_weak: bool) {
+        let mut push = |name| self.definitions.push(Definition { name, kind, is_weak });
         if let Some(at) = name.windows(2).position(|pair| pair == b"@@") {
             let (plain, version) = name.split_at(at);
             push(Cow::Borrowed(plain));
@@ -132,8 +134,8 @@ mod tests {
     #[test]
     fn the_default_version_satisfies_plain_references() {
         let mut names = SymbolNames::default();
-        names.define(b"f@@V1", DefinitionKind::Other);
-        names.define(b"g@V1", DefinitionKind::Other);
+        names.define(b"f@@V1", DefinitionKind::Other, false);
+        names.define(b"g@V1", DefinitionKind::Other, false);
         let names: Vec<_> = names.definitions.iter().map(|found| &*found.name).collect();
         assert_eq!(names, [&b"f"[..], b"f@V1", b"f@@V1", b"g@V1"]);
     }

@@ -3,29 +3,31 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use super::super::symbol_names::Reference;
 use super::*;
+
+mod real_linkers;
 
 const LLD: Rules = Rules::AnyOrder {
     common_is_lacking: false,
 };
-const MOLD: Rules = Rules::AnyOrder {
+const LLD_WITH_FORTRAN: Rules = Rules::AnyOrder {
     common_is_lacking: true,
 };
+const MOLD: Rules = Rules::ByRank;
 
-/// What an object defines and lacks: `+function`, `=variable`, `?common`, `-lacking`; `!hidden` and `~hidden` are
-/// references that no shared library satisfies, the latter a weak one.
-fn names(text: &'static str) -> SymbolNames<'static> {
+/// What an object defines and lacks: `+function`, `*weak_function`, `=variable`, `?common`; `-lacking`, `_weak`,
+/// `!hidden`, `~weak_hidden`.
+fn names(text: &str) -> SymbolNames<'_> {
     let mut names = SymbolNames::default();
     for word in text.split_whitespace() {
         let (mark, name) = word.split_at(1);
         let name = Cow::Borrowed(name.as_bytes());
         let kind = match mark {
-            "-" | "!" | "~" => {
+            "-" | "_" | "!" | "~" => {
                 names.references.push(Reference {
                     name,
-                    is_weak: mark == "~",
-                    is_local: mark != "-",
+                    is_weak: matches!(mark, "_" | "~"),
+                    is_local: matches!(mark, "!" | "~"),
                 });
                 continue;
             }
@@ -33,14 +35,15 @@ fn names(text: &'static str) -> SymbolNames<'static> {
             "?" => DefinitionKind::Common,
             _ => DefinitionKind::Other,
         };
-        names.definitions.push(Definition { name, kind });
+        let is_weak = mark == "*";
+        names.definitions.push(Definition { name, kind, is_weak });
     }
     names
 }
 
 /// A file: the members of an archive, by name.
-fn archive(members: &[(&'static str, &'static str)]) -> Vec<Object<'static>> {
-    let member = |&(name, text): &(&'static str, _)| Object {
+fn archive<'a>(members: &[(&'a str, &'a str)]) -> Vec<Object<'a>> {
+    let member = |&(name, text): &(&'a str, &'a str)| Object {
         origin: Origin {
             path: Path::new(name),
             member: None,
@@ -52,7 +55,7 @@ fn archive(members: &[(&'static str, &'static str)]) -> Vec<Object<'static>> {
 }
 
 /// The names of the members that are taken, in alphabetic order.
-fn taken(rules: Rules, contents: Vec<(Option<usize>, Content<'_, 'static>)>) -> String {
+fn taken(rules: Rules, contents: Vec<(Option<usize>, Content<'_, '_>)>) -> String {
     let unit = |(group, content)| Unit { content, group };
     let units: Vec<_> = contents.into_iter().map(unit).collect();
     let taken = taken_members(rules, [&b"start"[..]].into_iter(), &units);
@@ -119,6 +122,7 @@ fn contents_are_found_for_common_variables() {
     assert_eq!(taken(Rules::GnuLd, behind()), "variable");
     assert_eq!(taken(Rules::Gold, behind()), "");
     assert_eq!(taken(LLD, behind()), "");
+    assert_eq!(taken(LLD_WITH_FORTRAN, behind()), "function variable");
     assert_eq!(taken(MOLD, behind()), "function variable");
     let in_front = || vec![(None, Archive(&library)), (None, Objects(&main))];
     assert_eq!(taken(Rules::GnuLd, in_front()), "");
@@ -191,4 +195,45 @@ fn shared_libraries_define_nothing_that_is_hidden() {
         assert_eq!(taken(Rules::GnuLd, files(false)), format!("{gnu_ld} g"));
         assert_eq!(taken(LLD, files(false)), lld);
     }
+}
+
+#[test]
+fn mold_looks_at_all_files_at_once() {
+    use Content::{Archive, Objects};
+    let main = archive(&[("main", "+start -f"), ("later", "*g +h -f ?v")]);
+    // `g` and `h` are in an object that stands behind.
+    let library = archive(&[
+        ("f", "+f -g -h -k"),
+        ("g", "+g"),
+        ("h", "+h"),
+        ("k", "*k"),
+        ("v", "?v"),
+    ]);
+    let strong = archive(&[("strong", "+k -v")]);
+    let shared = |text, as_needed| Content::SharedLibrary {
+        names: names(text),
+        as_needed,
+    };
+    let files = |more| {
+        let mut files = vec![
+            (None, Archive(&library)),
+            (None, Objects(&main)),
+            (None, Archive(&strong)),
+        ];
+        files.insert(0, (None, more));
+        files
+    };
+    assert_eq!(taken(MOLD, files(shared("+x", false))), "f strong");
+    assert_eq!(taken(MOLD, files(shared("+k", false))), "f");
+    assert_eq!(taken(MOLD, files(shared("*k", false))), "f strong");
+    // A shared library that is not needed lacks nothing.
+    assert_eq!(taken(MOLD, files(shared("+f -k", true))), "strong");
+    assert_eq!(taken(MOLD, files(shared("+x -k", true))), "f strong");
+    let hidden = archive(&[("main", "+start !f")]);
+    let hidden = vec![
+        (None, shared("+f -k", true)),
+        (None, Objects(&hidden)),
+        (None, Archive(&library)),
+    ];
+    assert_eq!(taken(MOLD, hidden), "f g h k");
 }
