@@ -14,10 +14,17 @@ const CONSTANTS_BLOCK: u64 = 11;
 /// Record of a constants block: an array of bytes.
 const STRING: u64 = 8;
 
+/// How many times as large as a file what is found in it may be: LLVM stores a byte in six bits at least, but
+/// others may say by a few bits that hundreds of bytes are meant.
+pub(super) const LARGEST_GROWTH: usize = 8;
+
 /// Every constant of the modules in `bytes` that starts as an OffloadBinary does, in order.
 pub(super) fn embedded_offload_binaries(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Malformed> {
     let bytes = without_wrapper(bytes)?;
-    let mut found = Vec::new();
+    let mut found = Found {
+        binaries: Vec::new(),
+        space: LARGEST_GROWTH.saturating_mul(bytes.len()),
+    };
     let (mut cursor, mut top_level) = Cursor::new(bytes, BITCODE_MAGIC.len());
     while let Some(item) = cursor.next(&mut top_level)? {
         match item {
@@ -45,15 +52,17 @@ pub(super) fn embedded_offload_binaries(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Ma
             Item::Record(abbreviation) => cursor.record(&top_level, abbreviation, |_, _| {})?,
         }
     }
-    Ok(found)
+    Ok(found.binaries)
 }
 
-fn read_constants(
-    cursor: &mut Cursor<'_>,
-    width: u32,
-    end: u64,
-    found: &mut Vec<Vec<u8>>,
-) -> Result<(), Malformed> {
+/// What was found.
+struct Found {
+    binaries: Vec<Vec<u8>>,
+    /// How many bytes more there may be.
+    space: usize,
+}
+
+fn read_constants(cursor: &mut Cursor<'_>, width: u32, end: u64, found: &mut Found) -> Result<(), Malformed> {
     let mut block = cursor.enter(CONSTANTS_BLOCK, width, end);
     while let Some(item) = cursor.next(&mut block)? {
         match item {
@@ -72,7 +81,10 @@ fn read_constants(
                     }
                 })?;
                 if wanted && bytes.starts_with(&MAGIC) {
-                    found.push(bytes);
+                    let space = found.space.checked_sub(bytes.len());
+                    found.space =
+                        space.ok_or_else(|| cursor.malformed("its constants are too large for it"))?;
+                    found.binaries.push(bytes);
                 }
             }
         }
@@ -282,6 +294,92 @@ mod tests {
         };
         assert_eq!(with_operands(256), None);
         assert_eq!(with_operands(257), Some("an abbreviation has too many operands"));
+    }
+
+    #[test]
+    fn a_block_behind_its_end_is_refused() {
+        // A block of no length, with a record in it.
+        let problem = problem_of(|bits| {
+            bits.fixed(1, 3)
+                .variable(CONSTANTS_BLOCK, 8)
+                .variable(3, 4)
+                .align();
+            bits.fixed(0, 32).fixed(3, 3).variable(1, 6).variable(0, 6);
+            bits.fixed(0, 3).align();
+        });
+        assert_eq!(problem, Some("a block ends behind its end"));
+    }
+
+    #[test]
+    fn few_bits_stand_for_few_bytes() {
+        let with_records = |count| {
+            problem_of(|bits| {
+                bits.block(3, CONSTANTS_BLOCK, 3, |bits| {
+                    bits.fixed(2, 3).variable(201, 5);
+                    let rest = [0; 196];
+                    for &value in [STRING].iter().chain(&MAGIC.map(u64::from)).chain(&rest) {
+                        bits.fixed(1, 1).variable(value, 8);
+                    }
+                    for _ in 0..count {
+                        bits.fixed(4, 3);
+                    }
+                });
+            })
+        };
+        assert_eq!(with_records(5), None);
+        assert_eq!(with_records(100), Some("its constants are too large for it"));
+    }
+
+    #[test]
+    fn symbols_of_few_bits_have_short_names() {
+        use super::super::bitcode_symbols::symbols;
+        const LENGTH: u64 = 250;
+        let with_functions = |count| {
+            let mut bits = Bits::default();
+            bits.fixed(u32::from_le_bytes(BITCODE_MAGIC).into(), 32);
+            bits.block(2, MODULE_BLOCK, 3, |bits| {
+                bits.fixed(2, 3).variable(7, 5);
+                for value in [8, 0, LENGTH, 0, 0, 0, 0] {
+                    bits.fixed(1, 1).variable(value, 8);
+                }
+                for _ in 0..count {
+                    bits.fixed(4, 3);
+                }
+            });
+            bits.block(2, 23, 3, |bits| {
+                bits.fixed(3, 3).variable(1, 6).variable(LENGTH, 6);
+                for _ in 0..LENGTH {
+                    bits.variable(b'a'.into(), 6);
+                }
+            });
+            let found = symbols(&bits.bytes()).map(|symbols| symbols.len());
+            found.map_err(|malformed| malformed.problem)
+        };
+        assert_eq!(with_functions(8), Ok(8));
+        assert_eq!(with_functions(40), Err("its names are too long for it"));
+        assert_eq!(with_functions(500), Err("it has too many globals for its size"));
+    }
+
+    #[test]
+    fn a_kind_of_block_has_some_abbreviations() {
+        let define = |bits: &mut Bits, count| {
+            for _ in 0..count {
+                bits.fixed(2, 3).variable(1, 5).fixed(1, 1).variable(1, 8);
+            }
+        };
+        for (own, shared) in [(1025, 0), (0, 1025)] {
+            let problem = problem_of(|bits| {
+                bits.block(3, 0, 3, |bits| {
+                    bits.fixed(3, 3)
+                        .variable(1, 6)
+                        .variable(1, 6)
+                        .variable(CONSTANTS_BLOCK, 6);
+                    define(bits, shared);
+                });
+                bits.block(3, CONSTANTS_BLOCK, 3, |bits| define(bits, own));
+            });
+            assert_eq!(problem, Some("a kind of block has too many abbreviations"));
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! Only the module's own records are read, so symbols that inline assembly defines are not among them. No
 //! LLVM is needed.
 
-use super::bitcode::{MODULE_BLOCK, without_wrapper};
+use super::bitcode::{LARGEST_GROWTH, MODULE_BLOCK, without_wrapper};
 use super::bitstream::{Cursor, Item, Malformed};
 use super::kind::BITCODE_MAGIC;
 
@@ -24,8 +24,19 @@ const FUNCTION_VISIBILITY: usize = 9;
 const VARIABLE_VISIBILITY: usize = 8;
 const ALIAS_VISIBILITY: usize = 6;
 
+/// The kinds of globals, each with its visibility's place.
+const KINDS: [(u64, usize); 4] = [
+    (FUNCTION, FUNCTION_VISIBILITY),
+    (VARIABLE, VARIABLE_VISIBILITY),
+    (ALIAS, ALIAS_VISIBILITY),
+    (INDIRECT_FUNCTION, ALIAS_VISIBILITY),
+];
+
 /// The number of hidden visibility.
 const HIDDEN: u64 = 1;
+
+/// How many bytes the record of a global takes, at least.
+const SMALLEST_RECORD: usize = 4;
 
 /// Linkages of globals that others cannot see: internal, private (three numbers).
 const LOCAL: [u64; 4] = [3, 9, 13, 14];
@@ -52,6 +63,7 @@ pub(super) fn symbols(bytes: &[u8]) -> Result<Vec<LinkerSymbol>, Malformed> {
     let bytes = without_wrapper(bytes)?;
     let mut records: Vec<(u64, Vec<u64>)> = Vec::new();
     let mut names = Vec::new();
+    let largest = LARGEST_GROWTH.saturating_mul(bytes.len());
     let (mut cursor, mut top_level) = Cursor::new(bytes, BITCODE_MAGIC.len());
     while let Some(item) = cursor.next(&mut top_level)? {
         let Item::Block { id, width, end } = item else {
@@ -70,6 +82,9 @@ pub(super) fn symbols(bytes: &[u8]) -> Result<Vec<LinkerSymbol>, Malformed> {
                 Item::Block { end, .. } => cursor.skip_to(end),
                 Item::Record(abbreviation) if id == STRING_TABLE_BLOCK => {
                     cursor.record(&block, abbreviation, |_, value| names.push(value as u8))?;
+                    if names.len() > largest {
+                        return Err(cursor.malformed("its names are too long for it"));
+                    }
                 }
                 Item::Record(abbreviation) => {
                     let (mut record, mut kind) = (Vec::new(), 0);
@@ -79,19 +94,20 @@ pub(super) fn symbols(bytes: &[u8]) -> Result<Vec<LinkerSymbol>, Malformed> {
                             record.push(value);
                         }
                     })?;
-                    records.push((kind, record));
+                    if KINDS.iter().any(|&(known, _)| known == kind) {
+                        records.push((kind, record));
+                    }
+                    if records.len() > bytes.len() / SMALLEST_RECORD {
+                        return Err(cursor.malformed("it has too many globals for its size"));
+                    }
                 }
             }
         }
     }
 
     let mut symbols = Vec::new();
-    for (wanted, visibility) in [
-        (FUNCTION, FUNCTION_VISIBILITY),
-        (VARIABLE, VARIABLE_VISIBILITY),
-        (ALIAS, ALIAS_VISIBILITY),
-        (INDIRECT_FUNCTION, ALIAS_VISIBILITY),
-    ] {
+    let mut space = largest;
+    for (wanted, visibility) in KINDS {
         for (_, record) in records.iter().filter(|(kind, _)| *kind == wanted) {
             let (Some(&own), Some(&linkage)) = (record.get(OWN_FIELD), record.get(LINKAGE_FIELD)) else {
                 continue;
@@ -112,6 +128,9 @@ pub(super) fn symbols(bytes: &[u8]) -> Result<Vec<LinkerSymbol>, Malformed> {
             if LOCAL.contains(&linkage) || name.is_empty() || name.starts_with(b"llvm.") {
                 continue;
             }
+            // Globals of several modules share names, but not without end.
+            let left = space.checked_sub(name.len());
+            space = left.ok_or_else(|| cursor.malformed("its names are too long for it"))?;
             symbols.push(LinkerSymbol {
                 name: name.to_vec(),
                 undefined: declared || matches!(linkage, EXTERNAL_WEAK | AVAILABLE_EXTERNALLY),

@@ -30,6 +30,10 @@ const FIRST_ABBREVIATION: u64 = 4;
 /// would make small files take long.
 const MOST_OPERANDS: u64 = 256;
 
+/// How many abbreviations a kind of block may have, and a block for itself. LLVM defines some ten; what is defined
+/// inside a block of the kind makes a copy of the list.
+const MOST_ABBREVIATIONS: usize = 1024;
+
 /// Width of abbreviation numbers outside of any block.
 const TOP_LEVEL_WIDTH: u32 = 2;
 
@@ -50,7 +54,7 @@ enum Operand {
     Blob,
 }
 
-type Abbreviation = Vec<Operand>;
+type Abbreviation = Rc<[Operand]>;
 
 /// A place in a bitstream. Blocks of a kind share the abbreviations that the stream defined for that kind.
 pub(super) struct Cursor<'a> {
@@ -73,7 +77,7 @@ pub(super) struct Block {
     width: u32,
     end: u64,
     top_level: bool,
-    /// Whether it is a [`BLOCKINFO`], in which no block stands.
+    /// Whether it is a [`BLOCKINFO`], in which another is not read.
     defines: bool,
     /// What the stream had defined for its kind when it began; the block's own come behind those.
     shared: Rc<Vec<Abbreviation>>,
@@ -127,6 +131,10 @@ impl<'a> Cursor<'a> {
             }
             match self.fixed(block.width)? {
                 END_BLOCK => {
+                    // Else its end would be read again, and again by what is around it.
+                    if self.bit > block.end {
+                        return Err(self.malformed("a block ends behind its end"));
+                    }
                     self.bit = block.end;
                     return Ok(None);
                 }
@@ -138,10 +146,11 @@ impl<'a> Cursor<'a> {
                     if end > block.end {
                         return Err(self.malformed("a block reaches past the one that it is in"));
                     }
-                    if block.defines {
-                        return Err(self.malformed("a block stands among definitions"));
+                    if block.top_level {
+                        // Each module has its own.
+                        self.shared.clear();
                     }
-                    if id == BLOCKINFO {
+                    if id == BLOCKINFO && !block.defines {
                         self.read_block_info(Block {
                             defines: true,
                             ..Block::new(width, end)
@@ -153,6 +162,7 @@ impl<'a> Cursor<'a> {
                 DEFINE_ABBREVIATION => {
                     let abbreviation = self.abbreviation()?;
                     block.abbreviations.push(abbreviation);
+                    self.check_count(block.abbreviations.len())?;
                 }
                 abbreviation => return Ok(Some(Item::Record(abbreviation))),
             }
@@ -235,6 +245,8 @@ impl<'a> Cursor<'a> {
             if let Some(id) = current {
                 let shared = self.shared.entry(id).or_default();
                 Rc::make_mut(shared).append(&mut block.abbreviations);
+                let count = shared.len();
+                self.check_count(count)?;
             } else if !block.abbreviations.is_empty() {
                 return Err(self.malformed("an abbreviation is defined for no kind of block"));
             }
@@ -278,7 +290,14 @@ impl<'a> Cursor<'a> {
                 _ => return Err(self.malformed("an abbreviation has an operand of unknown encoding")),
             });
         }
-        Ok(operands)
+        Ok(operands.into())
+    }
+
+    fn check_count(&self, abbreviations: usize) -> Result<()> {
+        match abbreviations {
+            0..=MOST_ABBREVIATIONS => Ok(()),
+            _ => Err(self.malformed("a kind of block has too many abbreviations")),
+        }
     }
 
     fn scalar(&mut self, operand: Operand) -> Result<u64> {
@@ -351,7 +370,8 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    fn malformed(&self, problem: &'static str) -> Malformed {
+    /// What is wrong at this place.
+    pub(super) fn malformed(&self, problem: &'static str) -> Malformed {
         Malformed {
             offset: self.bit / 8,
             problem,
