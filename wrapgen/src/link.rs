@@ -127,7 +127,7 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
     for library in &libraries {
         code.push(library.device_code()?);
     }
-    let host_symbols = HostSymbols::new(host, &inputs);
+    let host_symbols = HostSymbols::new(host, &inputs, options.relocatable);
     let groups = group::group(&code, &host_symbols, &options.should_extract)?;
     if groups.is_empty() && options.override_images.is_empty() {
         return match plan::product(options) {

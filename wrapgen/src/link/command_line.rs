@@ -227,6 +227,7 @@ impl CommandLine {
             Meaning::StartGroup => return Ok(Role::Group(true)),
             Meaning::EndGroup => return Ok(Role::Group(false)),
             Meaning::Undefined => return Ok(Role::Undefined(value)),
+            Meaning::Entry => return Ok(Role::Entry(value)),
             Meaning::ChangesSymbols => return Ok(Role::ChangesSymbols),
             Meaning::DependencyFile => return Ok(Role::DependencyFile(value.into())),
             Meaning::Relocatable => options.relocatable = true,

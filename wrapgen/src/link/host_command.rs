@@ -68,8 +68,10 @@ pub enum Role {
     Lib(bool),
     /// `--start-group` (true) or `--end-group`.
     Group(bool),
-    /// A symbol that the link must define: `-u`, `--entry`.
+    /// A symbol that the link must define: `-u`.
     Undefined(OsString),
+    /// The symbol that the program starts from: `--entry`.
+    Entry(OsString),
     /// Gives symbols other names or asks for them by a pattern.
     ChangesSymbols,
     /// The file to write.

@@ -17,24 +17,27 @@ use crate::inputs::{InputFile, InputKind, Origin};
 pub struct HostSymbols<'a> {
     host: &'a HostCommand,
     inputs: &'a HostInputs,
+    relocatable: bool,
     taken: OnceCell<TakenMembers<'a>>,
 }
 
 #[derive(Debug)]
 enum TakenMembers<'a> {
-    /// It may be any: options rename symbols or ask for them by pattern, or host code is bitcode, whose
-    /// assembly may name symbols.
+    /// It may be any: options or linker scripts rename symbols or ask for them in ways of their own, or host
+    /// code is bitcode, whose assembly may name symbols.
     Any,
     /// These.
     Known(HashSet<Origin<'a>>),
 }
 
 impl<'a> HostSymbols<'a> {
-    /// Those of a host link with the files `inputs`.
-    pub fn new(host: &'a HostCommand, inputs: &'a HostInputs) -> Self {
+    /// Those of a host link with the files `inputs`; `relocatable` says whether it makes an object to be linked
+    /// again.
+    pub fn new(host: &'a HostCommand, inputs: &'a HostInputs, relocatable: bool) -> Self {
         Self {
             host,
             inputs,
+            relocatable,
             taken: OnceCell::new(),
         }
     }
@@ -72,7 +75,8 @@ impl<'a> HostSymbols<'a> {
     }
 
     fn find(&self) -> Result<TakenMembers<'a>> {
-        if self.host.roles().any(|role| *role == Role::ChangesSymbols) {
+        let changes_symbols = self.host.roles().any(|role| *role == Role::ChangesSymbols);
+        if changes_symbols || self.inputs.scripts_do_more {
             return Ok(TakenMembers::Any);
         }
         let mut files = Vec::new();
@@ -125,7 +129,27 @@ impl<'a> HostSymbols<'a> {
             Role::Undefined(name) => Some(name.as_encoded_bytes()),
             _ => None,
         });
+        let wanted = wanted.chain(self.entry());
         Ok(TakenMembers::Known(taken_members(self.rules(), wanted, &units)))
+    }
+
+    /// Where what is linked starts, if the linker looks for that.
+    fn entry(&self) -> Option<&[u8]> {
+        let given = self.host.roles().rev().find_map(|role| match role {
+            Role::Entry(name) => Some(name.as_encoded_bytes()),
+            _ => None,
+        });
+        let looks_for_start = match self.rules() {
+            Rules::GnuLd => !self.relocatable && !self.makes_shared_library(),
+            Rules::Gold | Rules::AnyOrder { .. } => !self.relocatable,
+            Rules::ByRank => true,
+        };
+        given.or(looks_for_start.then_some(b"_start"))
+    }
+
+    fn makes_shared_library(&self) -> bool {
+        let mut words = self.host.arguments.iter().flat_map(|argument| &argument.words);
+        words.any(|word| word == "-shared" || word == "--shared" || word == "-Bshareable")
     }
 
     /// Those of the host linker: GNU ld's, if it is another one than we know.

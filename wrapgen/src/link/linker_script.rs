@@ -4,6 +4,7 @@
 //! `libm.a`.
 
 use std::ffi::OsString;
+use std::iter::Peekable;
 use std::os::unix::ffi::OsStringExt;
 
 /// What a script asks for.
@@ -21,53 +22,82 @@ pub const MAX_DEPTH: usize = 10;
 /// A file that is larger is no script that only names others.
 const MAX_SIZE: usize = 1 << 20;
 
-/// The files that the script `text` names, in order; none in what is no such script.
-pub fn inputs(text: &[u8]) -> Vec<ScriptInput> {
-    let mut inputs = Vec::new();
-    // Text holds no zeros.
-    if text.len() > MAX_SIZE || text.contains(&0) {
-        return inputs;
-    }
-    let mut tokens = Tokens { rest: text }.peekable();
-    while let Some(token) = tokens.next() {
-        if tokens.peek() != Some(&Token::Open) {
-            continue;
+/// What a script says.
+#[derive(Debug, Default)]
+pub struct Script {
+    /// The files that it names, in order.
+    pub inputs: Vec<NamedInput>,
+    /// Whether they are searched again and again, as a group of archives.
+    pub is_group: bool,
+    /// Whether it does more than to name files, such as to ask for symbols or to define them.
+    pub does_more: bool,
+}
+
+/// What a script asks for, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedInput {
+    /// What.
+    pub input: ScriptInput,
+    /// Whether, as a shared library, it counts only if something needs it.
+    pub as_needed: bool,
+}
+
+/// Commands that say nothing about symbols, besides those that name files.
+const OTHER_COMMANDS: [&[u8]; 3] = [b"OUTPUT_FORMAT", b"OUTPUT_ARCH", b"SEARCH_DIR"];
+
+impl Script {
+    /// Reads the script `text`; what is none names no files.
+    pub fn parse(text: &[u8]) -> Self {
+        let mut script = Self::default();
+        // Text holds no zeros.
+        if text.len() > MAX_SIZE || text.contains(&0) {
+            return script;
         }
-        tokens.next();
-        let names_files = matches!(&token, Token::Word(word) if word == b"INPUT" || word == b"GROUP");
+        let mut tokens = Tokens { rest: text }.peekable();
+        while let Some(token) = tokens.next() {
+            let opens = tokens.next_if_eq(&Token::Open).is_some();
+            let Token::Word(command) = token else {
+                script.does_more = true;
+                continue;
+            };
+            let names_files = opens && (command == b"INPUT" || command == b"GROUP");
+            script.is_group |= opens && command == b"GROUP";
+            let is_known = names_files || (opens && OTHER_COMMANDS.contains(&&*command));
+            script.does_more |= !is_known;
+            if opens && !script.read_list(&mut tokens, names_files) {
+                break;
+            }
+        }
+        script
+    }
+
+    /// Reads what stands in parentheses; false if they do not end.
+    fn read_list(&mut self, tokens: &mut Peekable<Tokens<'_>>, names_files: bool) -> bool {
         let mut depth = 1;
+        let mut as_needed_from = None;
         while depth > 0 {
             match tokens.next() {
-                None => return inputs,
+                None => return false,
                 Some(Token::Open) => depth += 1,
-                Some(Token::Close) => depth -= 1,
-                // A list of files in the list, which only says when a shared library is recorded.
-                Some(Token::Word(word)) if word == b"AS_NEEDED" && tokens.peek() == Some(&Token::Open) => {}
-                Some(Token::Word(word)) if names_files => {
-                    inputs.push(match word.strip_prefix(b"-l") {
+                Some(Token::Close) => {
+                    depth -= 1;
+                    as_needed_from = as_needed_from.filter(|&from| from <= depth);
+                }
+                Some(Token::Word(word)) if word == b"AS_NEEDED" && tokens.peek() == Some(&Token::Open) => {
+                    as_needed_from = as_needed_from.or(Some(depth + 1));
+                }
+                Some(Token::Word(word)) if names_files => self.inputs.push(NamedInput {
+                    input: match word.strip_prefix(b"-l") {
                         Some(name) => ScriptInput::Library(OsString::from_vec(name.to_vec())),
                         None => ScriptInput::File(OsString::from_vec(word)),
-                    });
-                }
+                    },
+                    as_needed: as_needed_from.is_some(),
+                }),
                 Some(Token::Word(_)) => {}
             }
         }
+        true
     }
-    inputs
-}
-
-/// Whether the files that the script `text` names are searched again and again, as a group of archives.
-pub fn names_group(text: &[u8]) -> bool {
-    if text.len() > MAX_SIZE || text.contains(&0) {
-        return false;
-    }
-    let mut tokens = Tokens { rest: text }.peekable();
-    while let Some(token) = tokens.next() {
-        if matches!(&token, Token::Word(word) if word == b"GROUP") && tokens.peek() == Some(&Token::Open) {
-            return true;
-        }
-    }
-    false
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -123,9 +153,14 @@ impl Iterator for Tokens<'_> {
 mod tests {
     use super::*;
 
+    fn inputs(text: &[u8]) -> Vec<NamedInput> {
+        Script::parse(text).inputs
+    }
+
     #[test]
     fn scripts_name_files_and_libraries() {
-        let file = |name: &str| ScriptInput::File(name.into());
+        let named = |input, as_needed| NamedInput { input, as_needed };
+        let file = |name: &str| named(ScriptInput::File(name.into()), false);
         let text = b"/* GNU ld script\n*/ OUTPUT_FORMAT(elf64-x86-64)\n\
             GROUP ( /lib/libc.so.6 libc_nonshared.a, AS_NEEDED ( \"ld linux.so\" ) -lgcc ) INPUT(=/a.o;b.o)";
         assert_eq!(
@@ -133,8 +168,8 @@ mod tests {
             [
                 file("/lib/libc.so.6"),
                 file("libc_nonshared.a"),
-                file("ld linux.so"),
-                ScriptInput::Library("gcc".into()),
+                named(ScriptInput::File("ld linux.so".into()), true),
+                named(ScriptInput::Library("gcc".into()), false),
                 file("=/a.o"),
                 file("b.o"),
             ]
@@ -143,8 +178,22 @@ mod tests {
 
     #[test]
     fn a_group_is_told_from_a_list() {
-        assert!(names_group(b"/* GNU ld script */ GROUP ( a.a b.a )"));
-        assert!(!names_group(b"INPUT(GROUP a.a) /* GROUP ( */"));
+        assert!(Script::parse(b"/* GNU ld script */ GROUP ( a.a b.a )").is_group);
+        assert!(!Script::parse(b"INPUT(GROUP a.a) /* GROUP ( */").is_group);
+    }
+
+    #[test]
+    fn scripts_that_do_more_than_to_name_files() {
+        for text in [
+            "EXTERN(f) INPUT(a.a)",
+            "INPUT(a.a) f = g;",
+            "ENTRY(f)",
+            "VERSION { V { global: f; }; }",
+        ] {
+            assert!(Script::parse(text.as_bytes()).does_more, "{text}");
+        }
+        let text = b"/* EXTERN(f) */ OUTPUT_FORMAT(x) SEARCH_DIR(\"=/lib\") GROUP(a.a AS_NEEDED(b.so))";
+        assert!(!Script::parse(text).does_more);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::host_command::{HostCommand, Role};
 use super::host_link::is_lld;
 use super::library_search::LibrarySearch;
-use super::linker_script;
+use super::linker_script::{self, Script};
 use crate::error::{Error, Result};
 use crate::inputs::{EmbeddedMember, InputFile, InputKind};
 
@@ -20,6 +20,8 @@ pub struct HostInputs {
     pub files: Vec<ScannedInput>,
     /// What the host linker meets on its way, as often as it does.
     pub met: Vec<Met>,
+    /// Whether linker scripts among them do more than to name files.
+    pub scripts_do_more: bool,
 }
 
 /// Something that the host linker meets among its inputs.
@@ -197,16 +199,20 @@ impl Scan<'_> {
             // What the packager wrote, as HIP without relocatable device code has it.
             InputKind::OffloadBinary => self.take(file, false),
             InputKind::Unknown if depth < linker_script::MAX_DEPTH => {
-                let outer = self.group;
-                if linker_script::names_group(file.bytes()) {
+                let (outer, as_needed) = (self.group, self.state.as_needed);
+                let script = Script::parse(file.bytes());
+                self.inputs.scripts_do_more |= script.does_more;
+                if script.is_group {
                     self.set_group(true);
                 }
-                for input in linker_script::inputs(file.bytes()) {
-                    let found = self.search.named_in(path, &input, self.prefers_archives());
+                for named in script.inputs {
+                    self.state.as_needed = as_needed || named.as_needed;
+                    let found = self.search.named_in(path, &named.input, self.prefers_archives());
                     if let Some(found) = found {
                         self.add(&found, depth + 1)?;
                     }
                 }
+                self.state.as_needed = as_needed;
                 self.group = outer;
             }
             _ => {}

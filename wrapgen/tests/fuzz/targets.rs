@@ -11,7 +11,7 @@ use offloom_abi::{LlvmVersion, offload_binary};
 use wrapgen::image_argument::ImageArgument;
 use wrapgen::inputs::{InputFile, bitcode_symbols};
 use wrapgen::inspect::describe;
-use wrapgen::link::linker_script::{self, ScriptInput};
+use wrapgen::link::linker_script::{NamedInput, Script, ScriptInput};
 use wrapgen::response_file;
 
 pub(crate) fn offload_binary(input: &[u8]) {
@@ -68,10 +68,10 @@ pub(crate) fn response_file(input: &[u8]) {
 }
 
 pub(crate) fn linker_script(input: &[u8]) {
-    let length = |input: &ScriptInput| match input {
+    let length = |named: &NamedInput| match &named.input {
         ScriptInput::File(name) | ScriptInput::Library(name) => name.len(),
     };
-    assert!(linker_script::inputs(input).iter().map(length).sum::<usize>() <= input.len());
+    assert!(Script::parse(input).inputs.iter().map(length).sum::<usize>() <= input.len());
 }
 
 /// A file of any kind on a command line.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::super::host_command::{HostCommand, Role};
 use super::super::library_search::LibrarySearch;
-use super::super::linker_script;
+use super::super::linker_script::{self, Script};
 use super::super::scan::kind_by_start;
 use super::sanitizer_runtime;
 use crate::error::Result;
@@ -97,9 +97,9 @@ fn is_script_of_libraries(path: &Path, search: &LibrarySearch<'_>, depth: usize)
     let Some(script) = InputFile::open_if_regular(path)? else {
         return Ok(false);
     };
-    let inputs = linker_script::inputs(script.bytes());
-    for input in &inputs {
-        match search.named_in(path, input, false) {
+    let inputs = Script::parse(script.bytes()).inputs;
+    for named in &inputs {
+        match search.named_in(path, &named.input, false) {
             Some(named) if is_library(&named, search, depth + 1)? => {}
             _ => return Ok(false),
         }
