@@ -240,26 +240,34 @@ void offloom_ir_drop_surplus_arguments(LLVMModuleRef M) {
     }
 }
 
-/// The constants that calls of the function pass for the argument, added to `Constants`; false if there is
-/// another use, or another value.
-static bool collectPassed(const Value &Function, unsigned Argument, SmallPtrSetImpl<const ConstantInt *> &Constants) {
-  for (const Use &U : Function.uses()) {
+/// The constants that calls of the library's function, there and in the program, pass for the argument, added
+/// to `Constants`; false if there is another use, or another value. Who passes on what it was given itself
+/// passes what it is called with.
+static bool collectPassed(const Argument &A, const Module &Program, SmallPtrSetImpl<const Argument *> &Seen,
+                          SmallPtrSetImpl<const ConstantInt *> &Constants) {
+  if (!Seen.insert(&A).second)
+    return true;
+  auto IsConstant = [&](const Use &U, bool IsLibrary) {
     auto *Call = dyn_cast<CallBase>(U.getUser());
-    if (!Call || !Call->isCallee(&U) || Call->arg_size() <= Argument)
+    if (!Call || !Call->isCallee(&U) || Call->arg_size() <= A.getArgNo())
       return false;
-    auto *Passed = dyn_cast<ConstantInt>(Call->getArgOperand(Argument));
-    if (!Passed)
-      return false;
-    Constants.insert(Passed);
-  }
-  return true;
+    const Value *Passed = Call->getArgOperand(A.getArgNo());
+    if (auto *Constant = dyn_cast<ConstantInt>(Passed)) {
+      Constants.insert(Constant);
+      return true;
+    }
+    auto *Given = dyn_cast<Argument>(Passed);
+    return IsLibrary && Given && collectPassed(*Given, Program, Seen, Constants);
+  };
+  const Function *Called = Program.getFunction(A.getParent()->getName());
+  return all_of(A.getParent()->uses(), [&](const Use &U) { return IsConstant(U, true); }) &&
+         (!Called || all_of(Called->uses(), [&](const Use &U) { return IsConstant(U, false); }));
 }
 
 void offloom_ir_drop_cases_not_passed(LLVMModuleRef library, LLVMModuleRef program) {
   for (Function &F : *unwrap(library)) {
     if (F.isDeclaration())
       continue;
-    const Function *Called = unwrap(program)->getFunction(F.getName());
     bool Changed = false;
     for (Argument &A : F.args()) {
       SmallVector<SwitchInst *, 4> Switches;
@@ -269,7 +277,8 @@ void offloom_ir_drop_cases_not_passed(LLVMModuleRef library, LLVMModuleRef progr
       if (Switches.empty())
         continue;
       SmallPtrSet<const ConstantInt *, 16> Passed;
-      if (!collectPassed(F, A.getArgNo(), Passed) || (Called && !collectPassed(*Called, A.getArgNo(), Passed)) || Passed.empty())
+      SmallPtrSet<const Argument *, 4> Seen;
+      if (!collectPassed(A, *unwrap(program), Seen, Passed) || Passed.empty())
         continue;
       for (SwitchInst *Switch : Switches)
         for (auto Case = Switch->case_begin(); Case != Switch->case_end();) {

@@ -55,7 +55,8 @@ pub(super) const DOCUMENT: FiguresDocument = FiguresDocument {
         what all launches took; start and first launches are measured by themselves, below.\n\
         * *launches on a virtual GPU*: the same kernels for an NVIDIA GPU, on a virtual one that executes nothing, from one library, which is \
         linked with `--jit`. `without`: a process with `OFFLOOM_JIT=off`, the mean of one before and one after, which `control` compares. So \
-        this is what the JIT adds on the host, beside libomptarget and a driver that only checks, and says nothing of a real GPU or its driver.\n\
+        this is what the JIT adds on the host, beside libomptarget and a driver that only checks, and says nothing of a real GPU or its driver. \
+        Variants in turns are also 256 functions for that driver.\n\
         * *start of a program*: from before it is started to after its end; processor time is that of the program with all its threads. \
         `without`: linked without `--jit`. The cache holds 10,000 images.\n\
         * *first launch of a kernel*: `OFFLOOM_JIT=sync`, so the launch waits for its variant. `without`: the same launch with \
@@ -64,7 +65,7 @@ pub(super) const DOCUMENT: FiguresDocument = FiguresDocument {
         was in its last run: that process is started with the program, so its start is in the processor time, and in the wall time what \
         is left of it.\n\
         * *first launch on a virtual GPU*: the same there. Of a GPU's own times nothing is in it: compiling, `ptxas`, the cache, a made-up \
-        driver's loading.\n\
+        driver's loading. With LLVM 22 the device runtime is LLVM 19's, and specialising, which links it, takes some eight milliseconds more.\n\
         * *look-up alone*: `cargo bench -p offloom-jit-variants`, ten arguments, nanoseconds of the fastest of 101 rounds, with variants \
         looked for in an order without pattern. A device has at most 256 variants of a kernel; more are shown for the table's sake.\n\
         * *remote store*: `OFFLOOM_JIT=sync`, so each first launch waits for its variant, and `OFFLOOM_JIT_REMOTE_DEADLINE` as it is by \

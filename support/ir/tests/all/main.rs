@@ -27,6 +27,7 @@ mod region_starts;
 mod straight_line_vectors;
 mod symbol;
 mod this_machine;
+mod unused_cases;
 mod used;
 mod wide_sums;
 
