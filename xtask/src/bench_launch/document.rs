@@ -65,7 +65,7 @@ pub(super) const DOCUMENT: FiguresDocument = FiguresDocument {
         was in its last run: that process is started with the program, so its start is in the processor time, and in the wall time what \
         is left of it.\n\
         * *first launch on a virtual GPU*: the same there. Of a GPU's own times nothing is in it: compiling, `ptxas`, the cache, a made-up \
-        driver's loading. With LLVM 22 the device runtime is LLVM 19's, and specialising, which links it, takes some eight milliseconds more.\n\
+        driver's loading.\n\
         * *look-up alone*: `cargo bench -p offloom-jit-variants`, ten arguments, nanoseconds of the fastest of 101 rounds, with variants \
         looked for in an order without pattern. A device has at most 256 variants of a kernel; more are shown for the table's sake.\n\
         * *remote store*: `OFFLOOM_JIT=sync`, so each first launch waits for its variant, and `OFFLOOM_JIT_REMOTE_DEADLINE` as it is by \

@@ -1,7 +1,8 @@
 //! The first launch of a kernel, whose variant comes from the cache on disk or is compiled, and later ones
 //! with other variants.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -19,12 +20,6 @@ const KERNELS_ON_A_GPU: [(&str, f64); 2] = [("zaxpy", 40.0), ("xs-lookup", 90.0)
 
 /// Milliseconds that a launch may take longer whose variant is in the cache.
 const FROM_THE_CACHE: f64 = 1.0;
-
-/// The most milliseconds that other processes work for a program that compiles nothing: `ptxas` says its
-/// version, which takes it some three. Compiling takes more.
-const fn nothing_compiled(on_gpu: bool) -> f64 {
-    if on_gpu { 10.0 } else { 0.0 }
-}
 
 /// A program that launches a kernel for the first time with one value after the other.
 const LATER: &str = "test/jit/Inputs/later-variants.c";
@@ -54,8 +49,43 @@ struct Run {
     launch: f64,
     /// Processor time of the program.
     program: f64,
-    /// Processor time of the process that compiles for it.
+    /// Processor time of the process that compiles for it, on a GPU also of `ptxas`.
     worker: f64,
+    /// Whether something was compiled.
+    has_compiled: bool,
+}
+
+/// What says of a run whether something was compiled in it.
+enum Statistics {
+    /// The process that compiles works for nothing else.
+    OfProcesses,
+    /// On a GPU `ptxas` is asked for its version, too. So the JIT writes what it did to this file.
+    OfJit(PathBuf),
+}
+
+impl Statistics {
+    fn of(programs: &Programs<'_>) -> Self {
+        match programs.gpu {
+            None => Self::OfProcesses,
+            Some(_) => Self::OfJit(programs.folder.join("statistics.json")),
+        }
+    }
+
+    fn ask<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        match self {
+            Self::OfProcesses => command,
+            Self::OfJit(file) => command.env("OFFLOOM_JIT_STATS", file),
+        }
+    }
+
+    /// Whether something was compiled in a run in this mode, for which other processes have worked so long.
+    fn has_compiled(&self, mode: &str, worker: f64) -> Result<bool> {
+        match self {
+            Self::OfProcesses => Ok(worker > 0.0),
+            Self::OfJit(_) if mode == "off" => Ok(false),
+            Self::OfJit(file) => Ok(Compiles::read("", file)?.variants > 0),
+        }
+    }
 }
 
 /// Measures first launches; the table, and where compiles spend their time.
@@ -102,12 +132,12 @@ pub(super) fn measure(programs: &Programs<'_>, repetitions: u32) -> Result<Strin
 fn later_variants(programs: &Programs<'_>, adopting: &Path, repetitions: u32) -> Result<String> {
     let program = programs.build("later-variants", &[LATER], &WITH_JIT)?;
     let cache = programs.folder.join("first-launch-cache");
-    let run = |mode: &str| -> Result<[f64; 2]> {
-        let (_, printed) = measure_output(programs.command(adopting, mode, &cache).arg(&program))?;
-        Ok([
-            number_behind(&printed, "later")? * 1e3,
-            number_behind(&printed, "orphans")?,
-        ])
+    let statistics = Statistics::of(programs);
+    let run = |mode: &str| -> Result<(f64, bool)> {
+        let mut command = programs.command(adopting, mode, &cache);
+        let (_, printed) = measure_output(statistics.ask(command.arg(&program)))?;
+        let has_compiled = statistics.has_compiled(mode, number_behind(&printed, "orphans")?)?;
+        Ok((number_behind(&printed, "later")? * 1e3, has_compiled))
     };
     remove_folder(&cache)?;
     // One that compiles, and the next, for which the worker is started once more.
@@ -116,10 +146,10 @@ fn later_variants(programs: &Programs<'_>, adopting: &Path, repetitions: u32) ->
     let what = "a later variant of a kernel, in the cache: wall, ms".to_owned();
     let mut wall = Comparison::new(what, Some(Goal::More(FROM_THE_CACHE)));
     for _ in 0..repetitions {
-        let [off, _] = run("off")?;
-        let [on, compiled] = run("sync")?;
+        let (off, _) = run("off")?;
+        let (on, has_compiled) = run("sync")?;
         ensure!(
-            compiled * 1e3 <= nothing_compiled(programs.gpu.is_some()),
+            !has_compiled,
             "a variant was compiled that should be in the cache"
         );
         wall.add(off, on);
@@ -159,7 +189,6 @@ impl Case<'_> {
         if state == Cache::OfOthers {
             large_cache::fill(&cache)?;
         }
-        let nothing = nothing_compiled(self.programs.gpu.is_some());
         for _ in 0..repetitions {
             match state {
                 Cache::Empty => remove_folder(&cache)?,
@@ -168,12 +197,12 @@ impl Case<'_> {
             }
             let [off, mut on] = [self.run("off", &cache)?, self.run("sync", &cache)?];
             for _ in 0..MISSES {
-                if state == Cache::Warm && on.worker > nothing {
+                if state == Cache::Warm && on.has_compiled {
                     on = self.run("sync", &cache)?;
                 }
             }
             ensure!(
-                (on.worker > nothing) == (state != Cache::Warm) && off.worker == 0.0,
+                on.has_compiled == (state != Cache::Warm) && off.worker == 0.0,
                 "{}, {name}: the compiling process took {} ms, without the JIT {} ms",
                 self.kernel,
                 on.worker,
@@ -197,11 +226,14 @@ impl Case<'_> {
         command
             .arg(self.program)
             .args(["--size", "1", "--set", "launches=1"]);
-        let (_, printed) = measure_output(&mut command)?;
+        let statistics = Statistics::of(self.programs);
+        let (_, printed) = measure_output(statistics.ask(&mut command))?;
+        let worker = number_behind(&printed, "orphans")? * 1e3;
         Ok(Run {
             launch: number_behind(&printed, "first_s")? * 1e3,
             program: number_behind(&printed, "\nprogram")? * 1e3,
-            worker: number_behind(&printed, "orphans")? * 1e3,
+            worker,
+            has_compiled: statistics.has_compiled(mode, worker)?,
         })
     }
 
