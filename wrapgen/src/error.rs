@@ -115,6 +115,16 @@ pub enum Error {
         /// What is wrong.
         problem: String,
     },
+    /// A thin archive has members of other archives.
+    #[error(
+        "'{}' is a thin archive of archives, as `ar rcT` makes it, which only GNU ld and gold can read: give the archives in it to the link \
+         themselves",
+        path.display()
+    )]
+    NestedThinArchive {
+        /// The archive.
+        path: PathBuf,
+    },
     /// An input is nothing that can hold device images.
     #[error(
         "'{input}' is not an OffloadBinary, an object or program (ELF, COFF, Mach-O), an archive or LLVM bitcode, so it cannot hold device images"

@@ -30,8 +30,8 @@ const FIRST_ABBREVIATION: u64 = 4;
 /// would make small files take long.
 const MOST_OPERANDS: u64 = 256;
 
-/// How many abbreviations a kind of block may have, and a block for itself. LLVM defines some ten; what is defined
-/// inside a block of the kind makes a copy of the list.
+/// How many abbreviations a kind of block may have, and a block for itself. LLVM defines some ten; what is
+/// defined inside a block of the kind makes a copy of the list.
 const MOST_ABBREVIATIONS: usize = 1024;
 
 /// Width of abbreviation numbers outside of any block.

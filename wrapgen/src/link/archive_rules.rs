@@ -7,7 +7,8 @@
 
 mod by_rank;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
 use super::symbol_names::{Definition, DefinitionKind, Name, Reference, SymbolNames};
 use crate::inputs::Origin;
@@ -53,7 +54,7 @@ pub(super) enum Content<'s, 'a> {
     Archive(&'s [Object<'a>]),
     /// The names of a shared library.
     SharedLibrary {
-        names: SymbolNames<'s>,
+        names: Rc<SymbolNames<'s>>,
         /// Whether it counts only if something needs it.
         as_needed: bool,
     },
@@ -113,40 +114,92 @@ struct InOrder<'s, 'a> {
     local: HashSet<&'s [u8]>,
     references: References<'s>,
     taken: HashSet<Origin<'a>>,
+    /// Which members of the archives that are searched define a name: the archive's number in its group, and
+    /// the place there.
+    places: HashMap<&'s [u8], Vec<(usize, usize)>>,
+    /// Those that may be needed: what they define got lacking or common since they were looked at.
+    candidates: BTreeSet<(usize, usize)>,
 }
 
 impl<'s, 'a> InOrder<'s, 'a> {
-    /// One unit, or the units of a group.
+    /// One unit, or the units of a group, whose archives are searched again and again, as are shared
+    /// libraries that nothing has needed so far.
     fn meet_group(&mut self, units: &'s [Unit<'s, 'a>]) {
-        for unit in units {
+        self.open(units);
+        for (number, unit) in units.iter().enumerate() {
             match &unit.content {
                 Content::Objects(objects) => objects.iter().for_each(|object| self.link(&object.names)),
-                Content::Archive(members) => self.search(members),
+                Content::Archive(members) => self.search(number, members),
                 Content::SharedLibrary { names, as_needed } => self.meet_shared(names, *as_needed),
             }
         }
-        let is_group = units.len() > 1;
         let mut before = None;
-        while is_group && before != Some(self.taken.len()) {
-            before = Some(self.taken.len());
-            for unit in units {
-                if let Content::Archive(members) = unit.content {
-                    self.search(members);
+        while units.len() > 1 && before != Some((self.taken.len(), self.shared.len())) {
+            before = Some((self.taken.len(), self.shared.len()));
+            for (number, unit) in units.iter().enumerate() {
+                match &unit.content {
+                    Content::Archive(members) => self.search(number, members),
+                    Content::SharedLibrary {
+                        names,
+                        as_needed: true,
+                    } if self.is_gnu_ld => {
+                        self.meet_shared(names, true);
+                    }
+                    _ => {}
                 }
             }
         }
     }
 
-    /// Takes members as long as one is needed.
-    fn search(&mut self, members: &'s [Object<'a>]) {
-        let mut before = None;
-        while before != Some(self.taken.len()) {
-            before = Some(self.taken.len());
-            for member in members {
-                if self.needs(&member.names) && self.taken.insert(member.origin) {
-                    self.link(&member.names);
+    /// Notes which members of these archives define what, and which define what is lacking now.
+    fn open(&mut self, units: &'s [Unit<'s, 'a>]) {
+        self.places.clear();
+        for (number, unit) in units.iter().enumerate() {
+            let Content::Archive(members) = unit.content else {
+                continue;
+            };
+            for (place, member) in members.iter().enumerate() {
+                for Definition { name, .. } in &member.names.definitions {
+                    self.places.entry(name).or_default().push((number, place));
+                    if self.lacking.contains(&**name) || self.common.contains(&**name) {
+                        self.candidates.insert((number, place));
+                    }
                 }
             }
+        }
+    }
+
+    /// Takes members as long as one is needed, from the first to the last and then again.
+    fn search(&mut self, number: usize, members: &'s [Object<'a>]) {
+        let mut place = 0;
+        loop {
+            let later = self.candidates.range((number, place)..(number + 1, 0)).next();
+            let Some(&next) = later.or_else(|| self.candidates.range((number, 0)..(number, place)).next())
+            else {
+                return;
+            };
+            self.candidates.remove(&next);
+            place = next.1;
+            let Some(member) = members.get(place) else {
+                continue;
+            };
+            if !self.taken.contains(&member.origin) && self.needs(&member.names) {
+                self.taken.insert(member.origin);
+                self.link(&member.names);
+            }
+        }
+    }
+
+    /// Has the members looked at that define a name: it is lacking from now on, or common.
+    fn look_for(&mut self, name: &[u8]) {
+        if let Some(places) = self.places.get(name) {
+            self.candidates.extend(places);
+        }
+    }
+
+    fn lack(&mut self, name: &'s [u8]) {
+        if self.lacking.insert(name) {
+            self.look_for(name);
         }
     }
 
@@ -163,7 +216,11 @@ impl<'s, 'a> InOrder<'s, 'a> {
             let before = self.defined.get(&**name);
             match (kind, is_weak) {
                 (DefinitionKind::Common, _) if before == Some(&false) => {}
-                (DefinitionKind::Common, _) => drop(self.common.insert(name)),
+                (DefinitionKind::Common, _) => {
+                    if self.common.insert(name) {
+                        self.look_for(name);
+                    }
+                }
                 (_, true) if before.is_some() || self.common.contains(&**name) => {}
                 _ => {
                     self.common.remove(&**name);
@@ -175,7 +232,7 @@ impl<'s, 'a> InOrder<'s, 'a> {
             self.local.insert(name);
             // What a shared library seemed to define.
             if self.shared.remove(&**name) && !self.is_known(name) {
-                self.lacking.insert(name);
+                self.lack(name);
             }
         }
         self.references.note(names);
@@ -184,12 +241,11 @@ impl<'s, 'a> InOrder<'s, 'a> {
                 self.lacking.remove(name);
             }
         }
-        let lacking = names
-            .lacking()
-            .filter(|name| !self.is_known(name))
-            .map(|name| &**name);
-        let lacking: Vec<_> = lacking.collect();
-        self.lacking.extend(lacking);
+        for name in names.lacking() {
+            if !self.is_known(name) {
+                self.lack(name);
+            }
+        }
     }
 
     /// Whether a definition of the name is in the link.
@@ -211,7 +267,7 @@ impl<'s, 'a> InOrder<'s, 'a> {
         for name in names.lacking() {
             let may_stay = !self.is_gnu_ld && self.references.are_weak(name);
             if !may_stay && !self.is_known(name) {
-                self.lacking.insert(name);
+                self.lack(name);
             }
         }
     }

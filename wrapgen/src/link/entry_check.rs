@@ -21,7 +21,7 @@ use super::scan::ScannedInput;
 use super::work_folder::WorkFolder;
 use super::wrap_images::LinkedImage;
 use crate::error::{Error, Result};
-use crate::inputs::{EmbeddedMember, HostEntry, InputPart, Origin};
+use crate::inputs::{EmbeddedMember, HostEntry, InputKind, InputPart, Origin};
 
 /// Checks the entries of `inputs` against the images, one for each group.
 ///
@@ -55,11 +55,12 @@ pub fn check_entries(
         return Ok(());
     }
     let all_known = checks.len() == groups.len();
+    let program = HostProgram { inputs, host };
     let mut from_archives = Vec::new();
     for input in inputs {
         for part in input.file().parts()? {
             for entry in part.offload_entries()? {
-                match mismatch(&entry, part.bytes, &checks, all_known) {
+                match mismatch(&entry, &part, &program, &checks, all_known) {
                     Some(found) if input.is_lazy() => from_archives.push(found),
                     Some(found) => return Err(found.into_error()),
                     None => {}
@@ -159,17 +160,17 @@ enum MismatchKind {
     Size(u64),
 }
 
-/// The first image that must satisfy an entry of the host object `object` and does not.
+/// The first image that must satisfy an entry of the host object `object`, a part of `program`, and does not.
 fn mismatch<'a>(
     entry: &HostEntry<'a>,
-    object: &[u8],
+    object: &InputPart<'_>,
+    program: &HostProgram<'_, '_>,
     checks: &'a [ImageCheck<'a>],
     all_known: bool,
 ) -> Option<Mismatch<'a>> {
     let found = |check: &ImageCheck<'a>| {
         let problem = check.symbols.problem(entry)?;
-        // The host linker takes another one, with the size of that.
-        if matches!(problem, MismatchKind::Size(_)) && may_be_replaced(object, entry.name) {
+        if matches!(problem, MismatchKind::Size(_)) && program.may_replace(object, entry.name) {
             return None;
         }
         Some(Mismatch {
@@ -192,15 +193,62 @@ fn mismatch<'a>(
         .and_then(|problems| problems.into_iter().next())
 }
 
-/// Whether the host linker may take another object's symbol of this name for that of `object`, which is weak
-/// there, common, or only referred to.
-fn may_be_replaced(object: &[u8], name: &str) -> bool {
-    object::File::parse(object).is_ok_and(|file| {
-        let mut symbols = file.symbols();
-        symbols.any(|symbol| {
-            let replaced = symbol.is_weak() || symbol.is_common() || symbol.is_undefined();
-            replaced && !symbol.is_local() && symbol.name() == Ok(name)
+/// What the host linker makes a program of.
+struct HostProgram<'p, 'h> {
+    inputs: &'p [ScannedInput],
+    host: &'p HostSymbols<'h>,
+}
+
+impl HostProgram<'_, '_> {
+    /// Whether the host linker may take another object's symbol of this name, with the size of that, for the
+    /// one of `object`: that is only referred to there, or is weak or common, and another object defines it.
+    fn may_replace(&self, object: &InputPart<'_>, name: &str) -> bool {
+        match global(object.bytes, name) {
+            Some(Global::Undefined) => true,
+            Some(Global::Replaceable) => self.is_defined_outside(&object.origin, name),
+            Some(Global::Strong) | None => false,
+        }
+    }
+
+    /// Whether an object besides `origin` may define a name. What is wrong with an input is for the host
+    /// linker to say.
+    fn is_defined_outside(&self, origin: &Origin<'_>, name: &str) -> bool {
+        self.inputs.iter().any(|input| {
+            let is_linked =
+                |part: &InputPart<'_>| !input.is_lazy() || self.host.takes(&part.origin).unwrap_or(true);
+            let parts = input.file().parts().unwrap_or_default();
+            parts.iter().filter(|part| part.origin != *origin).any(|part| {
+                let defines = match part.kind {
+                    InputKind::Bitcode => true,
+                    _ => matches!(
+                        global(part.bytes, name),
+                        Some(Global::Replaceable | Global::Strong)
+                    ),
+                };
+                defines && is_linked(part)
+            })
         })
+    }
+}
+
+/// What a symbol is to other objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Global {
+    Undefined,
+    /// Weak or common.
+    Replaceable,
+    Strong,
+}
+
+/// What a name is in an object; `None` if other objects do not see it there.
+fn global(object: &[u8], name: &str) -> Option<Global> {
+    let file = object::File::parse(object).ok()?;
+    let mut symbols = file.symbols().filter(|symbol| !symbol.is_local());
+    let symbol = symbols.find(|symbol| symbol.name() == Ok(name))?;
+    Some(match () {
+        () if symbol.is_undefined() => Global::Undefined,
+        () if symbol.is_weak() || symbol.is_common() => Global::Replaceable,
+        () => Global::Strong,
     })
 }
 

@@ -1,8 +1,10 @@
 //! Tells which archive members the host linker takes, by the symbols that objects define and lack.
 
 use std::cell::OnceCell;
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::rc::Rc;
 
 use super::archive_rules::{Content, Object, Rules, Unit, taken_members};
 use super::host_command::{HostCommand, Role};
@@ -31,8 +33,8 @@ enum TakenMembers<'a> {
 }
 
 impl<'a> HostSymbols<'a> {
-    /// Those of a host link with the files `inputs`; `relocatable` says whether it makes an object to be linked
-    /// again.
+    /// Those of a host link with the files `inputs`; `relocatable` says whether it makes an object to be
+    /// linked again.
     pub fn new(host: &'a HostCommand, inputs: &'a HostInputs, relocatable: bool) -> Self {
         Self {
             host,
@@ -94,32 +96,35 @@ impl<'a> HostSymbols<'a> {
             }
             files.push(objects);
         }
-        let mut libraries = Vec::new();
+        let mut libraries = HashMap::new();
         for met in &self.inputs.met {
-            libraries.push(match &met.file {
-                MetFile::SharedLibrary { path, .. } => Some(InputFile::open(path)?),
-                MetFile::File { .. } => None,
-            });
+            if let MetFile::SharedLibrary { path, .. } = &met.file
+                && let Entry::Vacant(library) = libraries.entry(path)
+            {
+                library.insert(InputFile::open(path)?);
+            }
         }
+        let names = libraries.iter().map(|(path, library)| {
+            let names = SymbolNames::of_shared_library(library.bytes());
+            (*path, Rc::new(names))
+        });
+        let names: HashMap<_, _> = names.collect();
         let units: Vec<_> = self
             .inputs
             .met
             .iter()
-            .zip(&libraries)
-            .map(|(met, library)| Unit {
-                content: match (&met.file, library) {
-                    (&MetFile::File { number, lazy }, _) => {
-                        let objects = files.get(number).map_or(&[][..], Vec::as_slice);
+            .map(|met| Unit {
+                content: match &met.file {
+                    MetFile::File { number, lazy } => {
+                        let objects = files.get(*number).map_or(&[][..], Vec::as_slice);
                         match lazy {
                             true => Content::Archive(objects),
                             false => Content::Objects(objects),
                         }
                     }
-                    (&MetFile::SharedLibrary { as_needed, .. }, library) => Content::SharedLibrary {
-                        names: library.as_ref().map_or_else(SymbolNames::default, |library| {
-                            SymbolNames::of_shared_library(library.bytes())
-                        }),
-                        as_needed,
+                    MetFile::SharedLibrary { path, as_needed } => Content::SharedLibrary {
+                        names: names.get(path).cloned().unwrap_or_default(),
+                        as_needed: *as_needed,
                     },
                 },
                 group: met.group,

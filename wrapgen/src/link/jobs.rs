@@ -3,11 +3,11 @@
 //! Protocol of the jobserver: "POSIX Jobserver Interaction" in the manual of GNU make.
 
 use std::ffi::OsStr;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::num::NonZero;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -80,25 +80,12 @@ impl Tokens {
     /// Takes as many of `wanted` tokens as are there now; `None` without a jobserver.
     fn take(wanted: usize) -> Option<Self> {
         let flags = std::env::var_os("MAKEFLAGS")?;
-        Self::take_of(server_files(&flags)?, wanted)
+        Self::take_of(&ServerFiles::of_flags(&flags)?, wanted)
     }
 
-    /// The same, of the jobserver whose files these are.
-    fn take_of((reading, writing): (PathBuf, PathBuf), wanted: usize) -> Option<Self> {
-        // A file of our own, although it is make's pipe: to wait for nothing is said for each opened file
-        // apart.
-        let non_blocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-        let mut source = OpenOptions::new()
-            .read(true)
-            .custom_flags(non_blocking)
-            .open(reading)
-            .ok()?;
-        let server = OpenOptions::new().write(true).open(writing).ok()?;
-        // Make closes its pipe for programs that it does not know to take part, and the numbers may by now
-        // be those of a file of the user's.
-        if !is_fifo(&source) || !is_fifo(&server) {
-            return None;
-        }
+    /// The same, of the jobserver that has these files.
+    fn take_of(server: &ServerFiles, wanted: usize) -> Option<Self> {
+        let (mut source, server) = server.open()?;
         let mut taken = vec![0; wanted];
         let count = source.read(&mut taken).unwrap_or(0);
         taken.truncate(count);
@@ -113,32 +100,74 @@ impl Drop for Tokens {
     }
 }
 
-fn is_fifo(file: &File) -> bool {
-    file.metadata().is_ok_and(|about| about.file_type().is_fifo())
+/// Where tokens are read and written.
+#[derive(Debug, PartialEq, Eq)]
+enum ServerFiles {
+    /// A file that has a name.
+    Named(PathBuf),
+    /// The numbers of the two ends of make's pipe.
+    Pipe { reading: u32, writing: u32 },
 }
 
-/// The files to read tokens from and to write them to, as the last of make's `flags` for it says.
-fn server_files(flags: &OsStr) -> Option<(PathBuf, PathBuf)> {
-    let value = flags
-        .as_bytes()
-        .split(|&byte| byte == b' ')
-        .rev()
-        .find_map(|word| {
-            word.strip_prefix(b"--jobserver-auth=")
-                .or_else(|| word.strip_prefix(b"--jobserver-fds="))
-        })?;
-    if let Some(path) = value.strip_prefix(b"fifo:") {
-        let path = Path::new(OsStr::from_bytes(path));
-        return Some((path.to_owned(), path.to_owned()));
+impl ServerFiles {
+    /// Those that the last of make's `flags` for it says.
+    fn of_flags(flags: &OsStr) -> Option<Self> {
+        let value = flags
+            .as_bytes()
+            .split(|&byte| byte == b' ')
+            .rev()
+            .find_map(|word| {
+                word.strip_prefix(b"--jobserver-auth=")
+                    .or_else(|| word.strip_prefix(b"--jobserver-fds="))
+            })?;
+        if let Some(path) = value.strip_prefix(b"fifo:") {
+            return Some(Self::Named(Path::new(OsStr::from_bytes(path)).to_owned()));
+        }
+        let (reading, writing) = std::str::from_utf8(value).ok()?.split_once(',')?;
+        Some(Self::Pipe {
+            reading: reading.parse().ok()?,
+            writing: writing.parse().ok()?,
+        })
     }
-    let (reading, writing) = std::str::from_utf8(value).ok()?.split_once(',')?;
-    let file = |number: &str| {
-        Some(PathBuf::from(format!(
-            "/proc/self/fd/{}",
-            number.parse::<u32>().ok()?
-        )))
-    };
-    Some((file(reading)?, file(writing)?))
+
+    /// Opens them to read and to write; `None` if they are no jobserver's.
+    fn open(&self) -> Option<(File, File)> {
+        let (reading, writing) = match self {
+            Self::Named(path) => (path.clone(), path.clone()),
+            // Make closes its pipe for programs that it does not know to take part, and the numbers may by
+            // now be those of other files, also of pipes: then hardly of two ends of one.
+            Self::Pipe { reading, writing } => {
+                let may_be = access_mode(*reading)? != WRITE_ONLY && access_mode(*writing)? != READ_ONLY;
+                may_be.then(|| (descriptor(*reading), descriptor(*writing)))?
+            }
+        };
+        // A file of our own, although it is make's pipe: to wait for nothing is said for each opened file
+        // apart.
+        let non_blocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+        let source = OpenOptions::new()
+            .read(true)
+            .custom_flags(non_blocking)
+            .open(reading)
+            .ok()?;
+        let server = OpenOptions::new().write(true).open(writing).ok()?;
+        let (from, to) = (source.metadata().ok()?, server.metadata().ok()?);
+        let is_one = (from.dev(), from.ino()) == (to.dev(), to.ino());
+        (is_one && from.file_type().is_fifo()).then_some((source, server))
+    }
+}
+
+fn descriptor(number: u32) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{number}"))
+}
+
+const READ_ONLY: u32 = 0;
+const WRITE_ONLY: u32 = 1;
+
+/// What an open file may be used for: the two lowest bits of its flags.
+fn access_mode(number: u32) -> Option<u32> {
+    let about = fs::read_to_string(format!("/proc/self/fdinfo/{number}")).ok()?;
+    let flags = about.lines().find_map(|line| line.strip_prefix("flags:"))?;
+    Some(u32::from_str_radix(flags.trim(), 8).ok()? & 3)
 }
 
 #[cfg(test)]
@@ -149,32 +178,49 @@ mod tests {
 
     #[test]
     fn the_last_jobserver_counts() {
-        let files = |flags: &str| server_files(OsStr::new(flags));
-        let fifo = PathBuf::from("/run/make");
+        let files = |flags: &str| ServerFiles::of_flags(OsStr::new(flags));
         assert_eq!(
             files("rR -j8 --jobserver-auth=3,4 --jobserver-auth=fifo:/run/make"),
-            Some((fifo.clone(), fifo))
+            Some(ServerFiles::Named("/run/make".into()))
         );
         assert_eq!(
             files("-j --jobserver-fds=3,14"),
-            Some(("/proc/self/fd/3".into(), "/proc/self/fd/14".into()))
+            Some(ServerFiles::Pipe {
+                reading: 3,
+                writing: 14
+            })
         );
         // What make says to children that are not to take part.
         assert_eq!(files("-j --jobserver-auth=-2,-2"), None);
         assert_eq!(files("k"), None);
     }
 
+    /// Takes two tokens of the jobserver that has these files.
+    fn take(reading: &impl AsRawFd, writing: &impl AsRawFd) -> Option<Tokens> {
+        let number = |file: i32| u32::try_from(file).unwrap();
+        let server = ServerFiles::Pipe {
+            reading: number(reading.as_raw_fd()),
+            writing: number(writing.as_raw_fd()),
+        };
+        Tokens::take_of(&server, 2)
+    }
+
     #[test]
     fn a_file_of_the_user_is_no_jobserver() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), "mine").unwrap();
-        assert!(Tokens::take_of((file.path().into(), file.path().into()), 2).is_none());
-        assert_eq!(std::fs::read(file.path()).unwrap(), b"mine");
+        fs::write(file.path(), "mine").unwrap();
+        assert!(take(file.as_file(), file.as_file()).is_none());
+        assert!(Tokens::take_of(&ServerFiles::Named(file.path().into()), 2).is_none());
+        assert_eq!(fs::read(file.path()).unwrap(), b"mine");
         let (reading, writing) = std::io::pipe().unwrap();
         (&writing).write_all(b"+++").unwrap();
-        let path = |fd: i32| PathBuf::from(format!("/proc/self/fd/{fd}"));
-        let tokens = Tokens::take_of((path(reading.as_raw_fd()), path(writing.as_raw_fd())), 2);
-        assert_eq!(tokens.unwrap().taken, b"++");
+        assert_eq!(take(&reading, &writing).unwrap().taken, b"++");
+        // Pipes, but not two ends of one, or not in this order.
+        let (other_reading, other_writing) = std::io::pipe().unwrap();
+        assert!(take(&reading, &other_writing).is_none());
+        assert!(take(&other_reading, &writing).is_none());
+        assert!(take(&writing, &reading).is_none());
+        assert!(take(&reading, &reading).is_none());
     }
 
     #[test]

@@ -7,7 +7,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::host_command::{HostCommand, Role};
-use super::host_link::is_lld;
 use super::library_search::LibrarySearch;
 use super::linker_script::{self, Script};
 use crate::error::{Error, Result};
@@ -93,8 +92,8 @@ pub fn open_inputs(host: &HostCommand, relocatable: bool) -> Result<HostInputs> 
         inputs: HostInputs::default(),
         taken: HashMap::new(),
         state: LinkState::default(),
-        // Other linkers than lld have no use for a shared library where no program is linked.
-        archives_only: relocatable && !host.linker.as_deref().is_some_and(is_lld),
+        // Where no program is linked, linkers have no use for a shared library.
+        archives_only: relocatable,
         group: None,
         next_group: 0,
     };

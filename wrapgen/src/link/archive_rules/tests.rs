@@ -15,8 +15,8 @@ const LLD_WITH_FORTRAN: Rules = Rules::AnyOrder {
 };
 const MOLD: Rules = Rules::ByRank;
 
-/// What an object defines and lacks: `+function`, `*weak_function`, `=variable`, `?common`; `-lacking`, `_weak`,
-/// `!hidden`, `~weak_hidden`.
+/// What an object defines and lacks: `+function`, `*weak_function`, `=variable`, `?common`; `-lacking`,
+/// `_weak`, `!hidden`, `~weak_hidden`.
 fn names(text: &str) -> SymbolNames<'_> {
     let mut names = SymbolNames::default();
     for word in text.split_whitespace() {
@@ -114,6 +114,37 @@ fn archives_are_done_one_by_one_and_groups_together() {
 }
 
 #[test]
+fn many_members_that_need_the_one_before_are_taken_at_once() {
+    use Content::{Archive, Objects};
+    const COUNT: usize = 20_000;
+    let texts: Vec<_> = (0..COUNT)
+        .map(|number| format!("+f{} -f{number}", number + 1))
+        .collect();
+    let members: Vec<_> = texts.iter().map(|text| (&**text, &**text)).collect();
+    let library = archive(&members);
+    let (even, odd): (Vec<_>, Vec<_>) = members
+        .iter()
+        .enumerate()
+        .partition(|(number, _)| number % 2 == 0);
+    let [even, odd] = [even, odd].map(|members| {
+        let members: Vec<_> = members.into_iter().map(|(_, member)| *member).collect();
+        archive(&members)
+    });
+    let wanted = format!("+start -f{COUNT}");
+    let main = archive(&[("main", &wanted)]);
+    for rules in [Rules::GnuLd, LLD, MOLD] {
+        let files = vec![(None, Objects(&main)), (None, Archive(&library))];
+        assert_eq!(taken(rules, files).split("+").count(), COUNT + 1);
+        let files = vec![
+            (None, Objects(&main)),
+            (Some(1), Archive(&even)),
+            (Some(1), Archive(&odd)),
+        ];
+        assert_eq!(taken(rules, files).split("+").count(), COUNT + 1);
+    }
+}
+
+#[test]
 fn contents_are_found_for_common_variables() {
     use Content::{Archive, Objects};
     let main = archive(&[("main", "+start ?v ?u ?w")]);
@@ -139,7 +170,7 @@ fn shared_libraries_define_and_lack() {
     let main = archive(&[("main", "+start -f")]);
     let library = archive(&[("f", "+f"), ("g", "+g")]);
     let shared = |as_needed| Content::SharedLibrary {
-        names: names("+f -g"),
+        names: Rc::new(names("+f -g")),
         as_needed,
     };
     let files = |as_needed| {
@@ -171,7 +202,7 @@ fn shared_libraries_define_nothing_that_is_hidden() {
     let library = archive(&[("f", "+f"), ("g", "+g")]);
     let user = archive(&[("user", "-f")]);
     let shared = |as_needed| Content::SharedLibrary {
-        names: names("+f -g"),
+        names: Rc::new(names("+f -g")),
         as_needed,
     };
     for (main, gnu_ld, lld) in [
@@ -211,7 +242,7 @@ fn mold_looks_at_all_files_at_once() {
     ]);
     let strong = archive(&[("strong", "+k -v")]);
     let shared = |text, as_needed| Content::SharedLibrary {
-        names: names(text),
+        names: Rc::new(names(text)),
         as_needed,
     };
     let files = |more| {

@@ -113,8 +113,11 @@ fn run(folder: &Path, program: &str, arguments: &[&str]) -> bool {
 }
 
 /// The members that a linker takes, by the symbols of what it writes; `None` if it writes nothing.
-fn taken_by(linker: &str, folder: &Path, files: &[File]) -> Option<String> {
+fn taken_by(linker: &str, folder: &Path, files: &[File], is_group: bool) -> Option<String> {
     let mut arguments: Vec<String> = Vec::new();
+    if is_group {
+        arguments.push("--start-group".into());
+    }
     for (number, file) in files.iter().enumerate() {
         if let File::Shared { as_needed, .. } = file {
             arguments.push(
@@ -132,6 +135,9 @@ fn taken_by(linker: &str, folder: &Path, files: &[File]) -> Option<String> {
             File::Shared { .. } => "so",
         };
         arguments.push(format!("f{number}.{extension}"));
+    }
+    if is_group {
+        arguments.push("--end-group".into());
     }
     arguments.extend(
         [
@@ -164,6 +170,7 @@ fn members_are_those_that_linkers_take() {
     let folder = folder.path();
     for seed in 0..SEEDS {
         let files = random_files(&mut Numbers(seed));
+        let is_group = seed % 2 == 1;
         for (number, file) in files.iter().enumerate() {
             match file {
                 File::Object(text) => assemble(folder, &format!("f{number}"), text),
@@ -191,7 +198,7 @@ fn members_are_those_that_linkers_take() {
             if rules == MOLD && format!("{files:?}").contains('!') {
                 continue;
             }
-            let Some(by_linker) = taken_by(linker, folder, &files) else {
+            let Some(by_linker) = taken_by(linker, folder, &files, is_group) else {
                 continue;
             };
             let contents = files.iter().zip(&objects).map(|(file, objects)| {
@@ -199,11 +206,11 @@ fn members_are_those_that_linkers_take() {
                     File::Object(_) => Content::Objects(objects),
                     File::Archive(_) => Content::Archive(objects),
                     File::Shared { text, as_needed } => Content::SharedLibrary {
-                        names: names(text),
+                        names: Rc::new(names(text)),
                         as_needed: *as_needed,
                     },
                 };
-                (None, content)
+                (is_group.then_some(1), content)
             });
             let by_rules = taken(rules, contents.collect());
             assert_eq!(by_rules, by_linker, "{linker}, seed {seed}: {files:?}");
