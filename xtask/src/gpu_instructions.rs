@@ -92,6 +92,8 @@ struct Row {
     variants: Executed,
     /// Launches with the JIT that ran ahead-of-time code.
     ahead_of_time: Executed,
+    /// At its GPU size, the same of ahead-of-time code and of variants, where variants execute more here.
+    at_gpu_size: Option<[Executed; 2]>,
     /// For the processor that counted.
     code: Code,
     /// For the others, in their order.
@@ -115,6 +117,11 @@ impl Row {
             .needs
             .is_some_and(|pair| pair.variant.warps < pair.ahead_of_time.warps);
         has_fewer_warps && self.ratio().is_some_and(|ratio| ratio < 1.0)
+    }
+
+    /// Whether the variant executes more, as the page shows it.
+    fn executes_more(&self) -> bool {
+        self.ratio().is_some_and(|ratio| ratio < 0.995)
     }
 
     /// How many times fewer instructions a launch of a variant takes; nothing without variants.
@@ -169,12 +176,13 @@ pub(crate) fn count(workspace: &Workspace, staged: &Staged, only: &[String]) -> 
             && sources.iter().all(|source| source.path.starts_with(&workloads))
     });
     let others = others(&targets)?;
+    let gpu_sizes = gpu_sizes(&workspace.root)?;
     let (mut rows, mut without) = (Vec::new(), Vec::new());
     let subjects: Vec<_> = subjects.iter().collect();
     workers::for_each(
         "workloads on the virtual GPU",
         &subjects,
-        |subject| count_one(staged, &openmp, subject, &targets, &others),
+        |subject| count_one(staged, &openmp, subject, &targets, &others, &gpu_sizes),
         |subject, counted| match counted {
             Ok(counted) => rows.extend(counted),
             Err(error) => without.push(format!("{}: {error:#}", subject.program.name)),
@@ -182,7 +190,7 @@ pub(crate) fn count(workspace: &Workspace, staged: &Staged, only: &[String]) -> 
     )?;
     rows.sort_by(|one, other| (&one.workload, &one.kernel).cmp(&(&other.workload, &other.kernel)));
     without.sort();
-    let mut text = page(&rows, &without, major, &gpu_sizes(&workspace.root)?, &others);
+    let mut text = page(&rows, &without, major, &gpu_sizes, &others);
     if let Some((_, false)) = runtime::bitcode(workspace, &staged.llvm)? {
         let other = llvm::version(major)?.gpu_runtime;
         let _ = write!(
@@ -208,10 +216,11 @@ fn count_one(
     subject: &Subject,
     targets: &Targets,
     others: &[Multiprocessor],
+    gpu_sizes: &[(String, Vec<String>)],
 ) -> Result<Vec<Row>> {
     let program = Program::build(staged, openmp, subject, targets, &targets.one)?;
-    let (expected, base) = program.run("base", "off")?;
-    let (printed, with_jit) = program.run("jit", "sync")?;
+    let (expected, base) = program.run("base", "off", &[])?;
+    let (printed, with_jit) = program.run("jit", "sync", &[])?;
     ensure!(
         printed == expected,
         "with the JIT it prints\n{printed}instead of\n{expected}"
@@ -221,7 +230,7 @@ fn count_one(
     for other in others {
         let device = targets.one_other(other.processor);
         let program = Program::build(staged, openmp, subject, targets, &device)?;
-        let (printed, _) = program.run("jit", "sync").context(other.processor)?;
+        let (printed, _) = program.run("jit", "sync", &[]).context(other.processor)?;
         ensure!(
             printed == expected,
             "with the JIT it prints for {}\n{printed}instead of\n{expected}",
@@ -237,13 +246,31 @@ fn count_one(
             files: subject.program.sources.len(),
             variants: of(&format!("{kernel}{VARIANT}")),
             ahead_of_time: of(&kernel),
+            at_gpu_size: None,
             code: code_of(&code),
             other_code: other_code.iter().map(code_of).collect(),
             kernel,
             base,
         }
     });
-    Ok(rows.collect())
+    let mut rows: Vec<_> = rows.collect();
+    let size = gpu_sizes.iter().find(|(name, _)| *name == subject.program.name);
+    if let (true, Some((_, arguments))) = (rows.iter().any(Row::executes_more), size) {
+        let once = |argument: &String| match argument.starts_with("launches=") {
+            // What counts is what one executes.
+            true => "launches=1".to_owned(),
+            false => argument.clone(),
+        };
+        let arguments: Vec<_> = arguments.iter().map(once).collect();
+        let (_, base) = program.run("large-base", "off", &arguments)?;
+        let (_, with_jit) = program.run("large-jit", "sync", &arguments)?;
+        for row in rows.iter_mut().filter(|row| row.executes_more()) {
+            let of = |counted: &BTreeMap<String, Executed>, name: &str| counted.get(name).copied();
+            let variants = of(&with_jit, &format!("{}{VARIANT}", row.kernel));
+            row.at_gpu_size = of(&base, &row.kernel).zip(variants).map(Into::into);
+        }
+    }
+    Ok(rows)
 }
 
 /// A workload, linked for one GPU with the JIT.
@@ -277,17 +304,23 @@ impl<'a> Program<'a> {
     }
 
     /// What a run prints, and what its kernels have executed.
-    fn run(&self, name: &str, mode: &str) -> Result<(String, BTreeMap<String, Executed>)> {
+    fn run(
+        &self,
+        name: &str,
+        mode: &str,
+        arguments: &[String],
+    ) -> Result<(String, BTreeMap<String, Executed>)> {
         let [counts, cache, statistics] =
             [name, CACHE, STATISTICS].map(|name| self.file(name).display().to_string());
-        let printed = self.builds.ours.run(&[
+        let environment = [
             ("OFFLOOM_JIT", mode),
             ("OFFLOOM_JIT_RETIRE", "0"),
             ("OFFLOOM_JIT_PTXAS", &self.assembler),
             ("OFFLOOM_JIT_CACHE_DIR", &cache),
             ("OFFLOOM_JIT_STATS", &statistics),
             ("OFFLOOM_VIRTUAL_GPU_COUNTS", &counts),
-        ])?;
+        ];
+        let printed = self.builds.ours.run_with(&environment, arguments)?;
         Ok((printed, executed(Path::new(&counts))?))
     }
 
@@ -324,6 +357,39 @@ fn of_workloads(rows: &[Row], ratio: fn(&Row) -> Option<f64>) -> Vec<f64> {
         .filter_map(|ratios| geometric_mean(ratios))
         .collect()
 }
+
+/// Kernels whose variants execute more at small sizes, at the sizes that a GPU is for.
+fn large_table(rows: &[Row]) -> String {
+    let mut text = String::new();
+    for row in rows {
+        let counts = row.at_gpu_size.and_then(|counts| {
+            Some([
+                counts[0].a_launch(INSTRUCTIONS)?,
+                counts[1].a_launch(INSTRUCTIONS)?,
+            ])
+        });
+        if let Some([base, variant]) = counts {
+            let _ = writeln!(
+                text,
+                "| {} | `{}` | {base:.0}, {variant:.0} | {:.3} |",
+                row.workload,
+                crate::names::short_kernel(&row.kernel),
+                base / variant
+            );
+        }
+    }
+    if text.is_empty() {
+        return text;
+    }
+    format!(
+        "\nWhat executes more in a variant, at its size on a GPU ([below](#sizes-on-a-gpu)):\n\n\
+         | workload | kernel | all warps: instructions a launch, ahead of time and of a variant | fewer by |\n\
+         | --- | --- | --- | --- |\n{text}"
+    )
+}
+
+/// Instructions of all warps.
+const INSTRUCTIONS: fn(Executed) -> u64 = |executed| executed.instructions;
 
 /// What the virtual GPU has written, by kernel.
 fn executed(counts: &Path) -> Result<BTreeMap<String, Executed>> {
@@ -407,6 +473,7 @@ fn page(
             );
         }
     }
+    text += &large_table(rows);
     text += &needs_table(rows);
     text += &others_table(rows, others);
     let losing: Vec<_> = rows.iter().filter(|row| row.loses()).collect();

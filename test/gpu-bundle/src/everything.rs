@@ -7,6 +7,7 @@ use std::process;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
+use jiff::Timestamp;
 
 use crate::archive::Archive;
 use crate::results::Results;
@@ -54,6 +55,7 @@ fn all(folder: &Path, scratch: &Path, seconds: f64) -> Result<Results> {
     let mut results = Results {
         llvm: archive.plan.llvm,
         commit: archive.plan.commit.clone(),
+        date: Timestamp::now().strftime("%F").to_string(),
         device: archive.device.clone(),
         ..Results::default()
     };

@@ -22,6 +22,9 @@ pub struct Results {
     pub llvm: u32,
     /// The commit that the archive was made of.
     pub commit: String,
+    /// The day on which it ran, in UTC: `2026-11-27`. Empty in files of earlier versions.
+    #[serde(default)]
+    pub date: String,
     /// Where it ran.
     pub device: Device,
     /// How long the run took, in seconds.
@@ -385,10 +388,12 @@ impl Results {
             "# On a GPU\n\n\
              What the archive of `cargo xtask gpu-bundle` found ([how](../dev/gpu-bundle.md)); written by\n\
              `cargo xtask gpu-bundle --page`.\n\n\
-             {}. LLVM {}, commit {}. {} verdicts are bad.\n",
+             {}. LLVM {}, commit {}, on {}. {} verdicts are bad.\n\
+             **Later versions than that commit have not been measured on a GPU.**\n",
             cell(&self.heading()),
             self.llvm,
             cell(&self.commit),
+            cell(&self.date),
             self.bad()
         );
         if self.device.is_virtual() {
@@ -481,6 +486,7 @@ mod tests {
         Results {
             llvm: 19,
             commit: "abc".to_owned(),
+            date: "2026-11-27".to_owned(),
             device: Device::parse("NVIDIA H100\n9 0\n13000\n").unwrap(),
             seconds: 60.0,
             runs: vec![

@@ -321,8 +321,13 @@ impl Build<'_> {
 
     /// Runs the executable on the device, with these variables in its environment.
     pub(crate) fn run(&self, environment: &[(&str, &str)]) -> Result<String> {
+        self.run_with(environment, &[])
+    }
+
+    /// As [`Self::run`], with these arguments behind those that it always has.
+    pub(crate) fn run_with(&self, environment: &[(&str, &str)], arguments: &[String]) -> Result<String> {
         let mut command = self.executable();
-        command.envs(environment.iter().copied());
+        command.envs(environment.iter().copied()).args(arguments);
         let printed = tools::output(&mut command)?;
         Ok(match self.subject.changing_lines {
             None => printed,
