@@ -236,6 +236,7 @@ pub fn retarget(module: &Module<'_>, device: &Device<'_>) -> Result<(), Retarget
     let rule: Rule = match architecture {
         "amdgcn" => amdgpu::features,
         "nvptx" | "nvptx64" => nvptx::features,
+        _ if is_x86 => x86::features,
         _ => features::grown,
     };
     if is_x86 && is_bound_to_processor(module) {

@@ -43,6 +43,11 @@ impl Features {
         self.0.extend_from_slice(&other.0);
     }
 
+    /// Whether nothing is said of any feature.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Every feature with its sign.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, bool)> {
         self.0.iter().map(|(name, on)| (name.as_str(), *on))

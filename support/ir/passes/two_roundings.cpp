@@ -2,12 +2,12 @@
 // (floating_point.rs), as a C function with plain arguments. Rules as in shim/ir_shim.cpp.
 
 #include "two_roundings.h"
+#include "nvidia_processor.h"
 #include "subtarget.h"
 
 #include "llvm-c/Core.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -34,15 +34,15 @@ bool convertsToBFloat(const Instruction &I) {
 /// Whether it makes a `__bf16` of a longer number.
 bool shortensToBFloat(const Instruction &I) { return isa<FPTruncInst>(I) && I.getType()->getScalarType()->isBFloatTy(); }
 
+/// Whether it computes with two numbers of `__bf16`, as LLVM does with what becomes one in the end.
+bool computesBFloat(const Instruction &I) { return isa<BinaryOperator>(I) && I.getType()->getScalarType()->isBFloatTy(); }
+
 /// What code generation for a function's processor takes a detour for.
 class Detours {
 public:
-  explicit Detours(const Function &F) : Target(F.getParent()->getTargetTriple()), Known(processorOf(F)) {
+  explicit Detours(const Function &F)
+      : Target(F.getParent()->getTargetTriple()), Known(processorOf(F)), Number(offloom::nvidiaProcessor(F)) {
     F.getFnAttribute("target-features").getValueAsString().split(Features, ',');
-    StringRef Processor = F.getFnAttribute("target-cpu").getValueAsString();
-    // Without one it is the oldest.
-    if (Processor.consume_front("sm_"))
-      Processor.take_while(isDigit).getAsInteger(10, Number);
   }
 
   /// The type between an integer and its `__bf16`; null where it comes to that by one rounding.
@@ -85,7 +85,7 @@ private:
   std::unique_ptr<MCSubtargetInfo> Known;
   SmallVector<StringRef, 64> Features;
   /// Of an NVIDIA processor.
-  unsigned Number = 0;
+  unsigned Number;
 };
 
 /// The type with numbers of another one.
@@ -132,7 +132,8 @@ Value *bySteps(Instruction &I, const Detours &Takes) {
 } // namespace
 
 bool offloom::mayRoundOtherwise(const Instruction &I) {
-  return convertsToBFloat(I) || shortensToBFloat(I) || fusesNumbers(I, Type::BFloatTyID) || fusesNumbers(I, Type::HalfTyID);
+  return convertsToBFloat(I) || shortensToBFloat(I) || computesBFloat(I) || fusesNumbers(I, Type::BFloatTyID) ||
+         fusesNumbers(I, Type::HalfTyID);
 }
 
 /// Has operations that code generation rounds twice be rounded twice, or not be folded; nor those whose very
@@ -150,12 +151,14 @@ extern "C" void offloom_ir_spell_out_roundings(LLVMModuleRef module) {
       if (fusesNumbers(*I, Type::HalfTyID)) {
         if (Takes.fuseHalfOtherwise())
           leaveToCodeGeneration(*I);
-      } else if (shortensToBFloat(*I)) {
+      } else if (shortensToBFloat(*I) || computesBFloat(*I)) {
         if (Takes.flushBFloat())
           leaveToCodeGeneration(*I);
       } else if (Value *Result = bySteps(*I, Takes)) {
         I->replaceAllUsesWith(Result);
         I->eraseFromParent();
+      } else if (isa<CallInst>(I) && Takes.flushBFloat()) {
+        leaveToCodeGeneration(*I);
       }
     }
   }

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "hidden_operand.h"
+#include "nvidia_processor.h"
 #include "small_numbers.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/iterator_range.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Instructions.h"
@@ -46,16 +46,6 @@ inline constexpr llvm::StringLiteral NvidiaApproximations[] = {"llvm.exp2"};
 
 inline bool namesApproximation(llvm::StringRef Name) { return Name.contains(".approx") || Name.contains(".full"); }
 
-/// Whether a function is for an NVIDIA processor without arithmetic of `_Float16`.
-inline bool lacksHalf(const llvm::Function &F) {
-  llvm::StringRef Processor = F.getFnAttribute("target-cpu").getValueAsString();
-  unsigned Number = 0;
-  // Without one it is the oldest.
-  if (Processor.consume_front("sm_"))
-    Processor.take_while(llvm::isDigit).getAsInteger(10, Number);
-  return Number < 53;
-}
-
 /// Whether the call is of an instruction that computes an approximation: ptxas, or LLVM for AMD's, folds
 /// those of constants, to other bits than the hardware's.
 inline bool callsApproximation(const llvm::CallInst &Call) {
@@ -72,8 +62,8 @@ inline bool callsApproximation(const llvm::CallInst &Call) {
   // Code generation for most of AMD's multiplies and adds one type as `float`, and rounds twice, as that for
   // NVIDIA's before sm_53 does with the other.
   const llvm::Type *Number = Call.getType()->getScalarType();
-  bool IsFused =
-      Untyped == "llvm.fma" && (Target.isAMDGPU() ? Number->isBFloatTy() : Number->isHalfTy() && lacksHalf(*Call.getFunction()));
+  bool IsFused = Untyped == "llvm.fma" &&
+                 (Target.isAMDGPU() ? Number->isBFloatTy() : Number->isHalfTy() && nvidiaProcessor(*Call.getFunction()) < 53);
   return (Target.isAMDGPU() && (IsFused || llvm::is_contained(AmdApproximations, Untyped))) ||
          (Target.isNVPTX() && (IsFused || llvm::is_contained(NvidiaApproximations, Untyped)));
 }

@@ -26,7 +26,8 @@ pub fn drop_surplus_arguments(module: &Module<'_>) {
 
 /// Removes from the library's functions the cases that no call selects: where a function chooses by an
 /// argument (`switch`), and all calls of it, in the library and in the program that it is for, pass
-/// constants. What happens with other values stays. Both modules are of one context. Handles to what was in
+/// constants, or in the library what the function that calls was given itself, of which the same holds. What
+/// happens with other values stays. Both modules are of one context. Handles to what was in
 /// these cases are dead afterwards.
 pub fn drop_cases_not_passed(library: &Module<'_>, program: &Module<'_>) {
     // SAFETY: both modules are live and of one context, so that equal constants are one.

@@ -388,17 +388,22 @@ impl Results {
             "# On a GPU\n\n\
              What the archive of `cargo xtask gpu-bundle` found ([how](../dev/gpu-bundle.md)); written by\n\
              `cargo xtask gpu-bundle --page`.\n\n\
-             {}. LLVM {}, commit {}, on {}. {} verdicts are bad.\n\
-             **Later versions than that commit have not been measured on a GPU.**\n",
+             {}. LLVM {}, commit {}{}. {} verdicts are bad.\n",
             cell(&self.heading()),
             self.llvm,
             cell(&self.commit),
-            cell(&self.date),
+            if self.date.is_empty() {
+                String::new()
+            } else {
+                format!(", on {}", cell(&self.date))
+            },
             self.bad()
         );
-        if self.device.is_virtual() {
-            text += "\n**This is no GPU.** It shows that the archive works.\n";
-        }
+        text += if self.device.is_virtual() {
+            "\n**This is no GPU.** It shows that the archive works.\n"
+        } else {
+            "**Versions later than that commit have not been measured on a GPU.**\n"
+        };
         if !self.times.is_empty() {
             text += HOW_TO_READ;
         }

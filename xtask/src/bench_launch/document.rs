@@ -64,8 +64,9 @@ pub(super) const DOCUMENT: FiguresDocument = FiguresDocument {
         the process that compiles for it. What is compiled is compiled in a program for whose launches nothing was compiled before, or \
         was in its last run: that process is started with the program, so its start is in the processor time, and in the wall time what \
         is left of it.\n\
-        * *first launch on a virtual GPU*: the same there. Of a GPU's own times nothing is in it: compiling, `ptxas`, the cache, a made-up \
-        driver's loading.\n\
+        * *first launch on a virtual GPU*: the same there, where kernels are executed by the processor, in both columns. Of a GPU's own times \
+        nothing is in it: it is compiling, `ptxas`, the cache, and a made-up driver's loading. Processor time is also that of `ptxas`, and \
+        of writing the statistics.\n\
         * *look-up alone*: `cargo bench -p offloom-jit-variants`, ten arguments, nanoseconds of the fastest of 101 rounds, with variants \
         looked for in an order without pattern. A device has at most 256 variants of a kernel; more are shown for the table's sake.\n\
         * *remote store*: `OFFLOOM_JIT=sync`, so each first launch waits for its variant, and `OFFLOOM_JIT_REMOTE_DEADLINE` as it is by \

@@ -1,6 +1,7 @@
 //! The first launch of a kernel, whose variant comes from the cache on disk or is compiled, and later ones
 //! with other variants.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -71,10 +72,15 @@ impl Statistics {
         }
     }
 
+    /// Has the next run say it, and forgets the one before.
     fn ask<'c>(&self, command: &'c mut Command) -> &'c mut Command {
         match self {
             Self::OfProcesses => command,
-            Self::OfJit(file) => command.env("OFFLOOM_JIT_STATS", file),
+            Self::OfJit(file) => {
+                // Mostly there is none.
+                let _ = fs::remove_file(file);
+                command.env("OFFLOOM_JIT_STATS", file)
+            }
         }
     }
 

@@ -34,7 +34,7 @@ pub(super) fn measure(programs: &Programs<'_>, launches: u32, repetitions: u32) 
     let pairs = Pairs::build(programs)?;
     let mut text = HEAD.to_owned();
     for case in CASES {
-        pairs.check(case)?;
+        pairs.check(case, &pairs.libraries[2..])?;
         let rounds = (launches / case.threads / BLOCK).max(1);
         let mut control = Comparison::new(format!("{}: control, ns", case.name), None);
         let mut one = Comparison::new(format!("{}: a launch, ns", case.name), Some(A_LAUNCH));
@@ -52,8 +52,7 @@ pub(super) fn measure(programs: &Programs<'_>, launches: u32, repetitions: u32) 
 
 /// Nanoseconds of a launch from the library that is linked for the JIT.
 fn a_launch(pairs: &Pairs<'_>, case: Case, rounds: u32, mode: &str) -> Result<f64> {
-    let [_, _, library] = &pairs.libraries;
-    let printed = tools::output(&mut pairs.command(case, rounds, mode, std::slice::from_ref(library)))?;
+    let printed = tools::output(&mut pairs.command(case, rounds, mode, &pairs.libraries[2..]))?;
     let rounds: Result<Vec<f64>> = printed
         .lines()
         .map(|line| numbers::<1>(line).map(|[time]| time))

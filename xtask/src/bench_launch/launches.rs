@@ -175,7 +175,7 @@ impl<'a> Pairs<'a> {
 
     /// The rows of one case.
     fn compare(&self, case: Case, launches: u32, repetitions: u32) -> Result<String> {
-        self.check(case)?;
+        self.check(case, &self.libraries)?;
         let is_hit = case.state == State::Hit;
         let is_simple = is_hit && case.threads == 1 && case.values == 1;
         let comparison = |what: &str, goal| Comparison::new(format!("{}: {what}", case.name), goal);
@@ -203,20 +203,20 @@ impl<'a> Pairs<'a> {
 
     /// Runs the program once, which fills the cache, and looks whether launches meet what they are to meet;
     /// where there are several threads, also whether theirs do.
-    pub(super) fn check(&self, case: Case) -> Result<()> {
-        self.check_run(Case { threads: 1, ..case }, 1)?;
+    pub(super) fn check(&self, case: Case, libraries: &[PathBuf]) -> Result<()> {
+        self.check_run(Case { threads: 1, ..case }, 1, libraries)?;
         if case.threads == 1 {
             return Ok(());
         }
         // One of them makes a variant, and what the others launch before the first round does without. So of
         // the launches that are to be looked at there are many more.
         let before = 2 * case.values;
-        self.check_run(case, (40 * before).div_ceil(BLOCK))
+        self.check_run(case, (40 * before).div_ceil(BLOCK), libraries)
     }
 
-    fn check_run(&self, case: Case, rounds: u32) -> Result<()> {
+    fn check_run(&self, case: Case, rounds: u32, libraries: &[PathBuf]) -> Result<()> {
         let file = self.programs.folder.join("statistics.json");
-        let mut command = self.command(case, rounds, "sync", &self.libraries);
+        let mut command = self.command(case, rounds, "sync", libraries);
         tools::output(command.env("OFFLOOM_JIT_STATS", &file))?;
         let text = fs::read(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
         let statistics: Value = serde_json::from_slice(&text)?;

@@ -145,6 +145,15 @@ fn very_small_short_numbers_are_left_to_instructions_that_make_them_zeros() {
             (X86, r#""target-features"="+avxneconvert""#, left),
         ],
     );
+    let body = given("bfloat", "0xR0080")
+        + "%number = fmul bfloat %given, 0xR3E80 %r = bitcast bfloat %number to i16";
+    check(
+        &body,
+        &[
+            (X86, "", folded),
+            (X86, r#""target-cpu"="znver4""#, "fmul bfloat"),
+        ],
+    );
 }
 
 #[test]
@@ -158,7 +167,11 @@ fn short_numbers_are_multiplied_and_added_as_code_generation_does() {
         &body,
         &[
             (X86, "", twice),
-            (X86, r#""target-features"="+avx10.2-512""#, once),
+            (
+                X86,
+                r#""target-features"="+avx10.2-512""#,
+                "call bfloat @llvm.fma",
+            ),
             (NVIDIA, r#""target-cpu"="sm_75""#, twice),
             (NVIDIA, r#""target-cpu"="sm_80""#, once),
         ],
