@@ -10,8 +10,8 @@ use crate::signature::{Field, Launch, Source, alignment_classes};
 pub(crate) struct Program {
     arguments: Box<[Step]>,
     alignments: Box<[Step]>,
-    teams: Option<Step>,
-    threads: Option<Step>,
+    teams: Option<Place>,
+    threads: Option<Place>,
     /// Objects that are in memory as a whole: words and fields.
     objects: Box<[(usize, Field)]>,
     partial_objects: Box<[PartialObject]>,
@@ -27,15 +27,29 @@ struct PartialObject {
     words: Vec<(usize, Field)>,
 }
 
-/// One read of a word.
+/// One read of an argument word.
 #[derive(Debug, Clone, Copy)]
 struct Step {
-    /// The argument; 0 where it is the number of teams or of threads.
     argument: u32,
-    /// Where it goes in the key.
+    place: Place,
+}
+
+/// Where what is read goes.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    /// The word of the key.
     word: u32,
     /// The bits that count.
     mask: u64,
+}
+
+impl Place {
+    #[inline]
+    fn put(self, value: u64, words: &mut [u64]) {
+        if let Some(word) = words.get_mut(self.word as usize) {
+            *word = value & self.mask;
+        }
+    }
 }
 
 impl Program {
@@ -46,10 +60,13 @@ impl Program {
         let mut partial_objects: Vec<PartialObject> = Vec::new();
         let fields = fields.iter().zip(masks).enumerate();
         for (word, (field, &mask)) in fields.filter(|(_, (_, mask))| **mask != 0) {
-            let step = |argument: usize| Step {
-                argument: argument as u32,
+            let place = Place {
                 word: word as u32,
                 mask,
+            };
+            let step = |argument: usize| Step {
+                argument: argument as u32,
+                place,
             };
             match field.source {
                 Source::Argument(argument) => arguments.push(step(argument)),
@@ -75,8 +92,8 @@ impl Program {
                     }
                 }
                 Source::Object { .. } => objects.push((word, Field { mask, ..*field })),
-                Source::Teams => teams = Some(step(0)),
-                Source::Threads => threads = Some(step(0)),
+                Source::Teams => teams = Some(place),
+                Source::Threads => threads = Some(place),
             }
         }
         Self {
@@ -93,24 +110,17 @@ impl Program {
     #[inline]
     pub(crate) fn read(&self, launch: &impl Launch, words: &mut [u64]) {
         for step in &self.arguments {
-            if let Some(word) = words.get_mut(step.word as usize) {
-                *word = launch.argument(step.argument as usize) & step.mask;
-            }
+            step.place.put(launch.argument(step.argument as usize), words);
         }
         for step in &self.alignments {
-            if let Some(word) = words.get_mut(step.word as usize) {
-                *word = alignment_classes(launch.argument(step.argument as usize)) & step.mask;
-            }
+            let address = launch.argument(step.argument as usize);
+            step.place.put(alignment_classes(address), words);
         }
-        if let Some(step) = &self.teams
-            && let Some(word) = words.get_mut(step.word as usize)
-        {
-            *word = u64::from(launch.teams()) & step.mask;
+        if let Some(place) = self.teams {
+            place.put(launch.teams().into(), words);
         }
-        if let Some(step) = &self.threads
-            && let Some(word) = words.get_mut(step.word as usize)
-        {
-            *word = u64::from(launch.threads()) & step.mask;
+        if let Some(place) = self.threads {
+            place.put(launch.threads().into(), words);
         }
         for (word, field) in &self.objects {
             if let Some(word) = words.get_mut(*word) {
